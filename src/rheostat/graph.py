@@ -1,0 +1,68 @@
+"""Directed graphs with weighted edges, as far as the vocabulary needs them: components and loop gain."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+Edges = Mapping[str, Sequence[str]]
+"""Successors by node; every node is a key."""
+
+
+def reachable(starts: Iterable[str], edges: Edges) -> set[str]:
+    """Every node on a path from one of `starts`, the starts included."""
+    seen: set[str] = set()
+    waiting = list(starts)
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            waiting.extend(edges[node])
+    return seen
+
+
+def strong_components(edges: Edges) -> Iterator[list[str]]:
+    """Strongly connected components in reverse topological order (Tarjan), without recursion."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    for root in edges:
+        if root in index:
+            continue
+        path = [(root, iter(edges[root]))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while path:
+            node, successors = path[-1]
+            for successor in successors:
+                if successor not in index:
+                    index[successor] = low[successor] = len(index)
+                    stack.append(successor)
+                    on_stack.add(successor)
+                    path.append((successor, iter(edges[successor])))
+                    break
+                if successor in on_stack:
+                    low[node] = min(low[node], index[successor])
+            else:
+                path.pop()
+                if path:
+                    parent = path[-1][0]
+                    low[parent] = min(low[parent], low[node])
+                if low[node] == index[node]:
+                    yield _unwind(stack, on_stack, node)
+
+
+def _unwind(stack: list[str], on_stack: set[str], root: str) -> list[str]:
+    component: list[str] = []
+    while True:
+        node = stack.pop()
+        on_stack.discard(node)
+        component.append(node)
+        if node == root:
+            return component[::-1]
+
+
+def spectral_radius(matrix: np.ndarray) -> float:
+    """The largest absolute eigenvalue: how much one turn through the graph amplifies in the long run."""
+    return float(np.max(np.abs(np.linalg.eigvals(matrix)), initial=0.0))

@@ -1,0 +1,190 @@
+"""The desired state: how many executors serve each operator, which substream is whose, what lies where.
+
+A plan is complete in itself and knows executors only by Rheostat's own numbers. Which process serves as
+executor 3 is the plant's business, so that a failed one is replaced without a new plan and a restart finds
+everything as it was wanted.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from rheostat.decision import Decision, Location, Move, Moves, Place, Regroup, Scale
+from rheostat.errors import RheostatError
+from rheostat.topology import Topology
+
+
+class StaleDecisionError(RheostatError):
+    """A decision that does not fit the plan in force (an executor or substream is not where it says)."""
+
+
+class PoolPlan(msgspec.Struct, frozen=True):
+    """The executors that serve, by number; `standby` more are kept started and warm, without work."""
+
+    executors: tuple[int, ...]
+    next_executor: int
+    standby: int = 0
+    locations: dict[int, Location] = {}
+
+    @classmethod
+    def of(cls, size: int, standby: int = 0) -> "PoolPlan":
+        return cls(tuple(range(size)), size, standby)
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """Pools by name, each operator's pool, the executor of each substream, and the grouping of stateless ones."""
+
+    revision: int
+    pools: dict[str, PoolPlan]
+    pool_of: dict[str, str]
+    assignment: dict[str, tuple[int, ...]] = {}
+    grouping: dict[str, str] = {}
+
+    @classmethod
+    def initial(
+        cls,
+        topology: Topology,
+        executors: Mapping[str, int] | int = 1,
+        *,
+        standby: Mapping[str, int] | None = None,
+        grouping: Mapping[str, str] | None = None,
+    ) -> "Plan":
+        """A pool for each operator, its substreams spread evenly in contiguous order."""
+        sizes = {n: executors if isinstance(executors, int) else executors.get(n, 1) for n in topology.operators}
+        pools = {name: PoolPlan.of(size, (standby or {}).get(name, 0)) for name, size in sizes.items()}
+        assignment = {
+            name: tuple(index * sizes[name] // operator.substream_count for index in range(operator.substream_count))
+            for name, operator in topology.operators.items()
+            if operator.keyed
+        }
+        return cls(0, pools, {name: name for name in topology.operators}, assignment, dict(grouping or {}))
+
+    def pool(self, operator: str) -> PoolPlan:
+        return self.pools[self.pool_of[operator]]
+
+    def size(self, operator: str) -> int:
+        """How many executors are wanted for `operator`."""
+        return len(self.pool(operator).executors)
+
+    @property
+    def total(self) -> int:
+        """All executors that serve; warm standbys are not counted."""
+        return sum(len(pool.executors) for pool in self.pools.values())
+
+    def sharing(self, pool: str) -> list[str]:
+        """The operators that `pool` serves."""
+        return [operator for operator, its_pool in self.pool_of.items() if its_pool == pool]
+
+    def after(self, decision: Decision, loads: Mapping[str, Sequence[float]] | None = None) -> "Plan":
+        """The plan that `decision` leads to. `loads` weighs the substreams of an operator for an even spread."""
+        match decision:
+            case Scale():
+                changed = self._scaled(decision, loads or {})
+            case Move():
+                changed = self._moved(decision.operator, decision.moves)
+            case Place():
+                changed = self._placed(decision)
+            case Regroup():
+                changed = msgspec.structs.replace(
+                    self, grouping={**self.grouping, decision.operator: decision.grouping}
+                )
+            case _:
+                return self
+        return msgspec.structs.replace(changed, revision=self.revision + 1)
+
+    def _scaled(self, decision: Scale, loads: Mapping[str, Sequence[float]]) -> "Plan":
+        name = self.pool_of[decision.operator]
+        pool = self.pools[name]
+        joining = max(0, decision.executors - len(pool.executors) + len(decision.leaving))
+        joined = range(pool.next_executor, pool.next_executor + joining)
+        surplus = len(pool.executors) - len(decision.leaving) - decision.executors
+        leaving = set(decision.leaving) | set(_newest(set(pool.executors) - set(decision.leaving), surplus))
+        if missing := leaving - set(pool.executors):
+            raise StaleDecisionError(f"executors {sorted(missing)} of {name!r} cannot leave: the plan has no such")
+        staying = tuple(e for e in (*pool.executors, *joined) if e not in leaving)
+        if not staying:
+            raise StaleDecisionError(f"no executor would be left for {decision.operator!r}; at least 1 must stay")
+        resized = msgspec.structs.replace(
+            pool,
+            executors=staying,
+            next_executor=pool.next_executor + joining,
+            locations={e: spot for e, spot in pool.locations.items() if e in staying},
+        )
+        plan = msgspec.structs.replace(self, pools={**self.pools, name: resized})
+        plan = plan._moved(decision.operator, decision.moves)
+        told = {decision.operator} if decision.moves else set()
+        spread = {
+            operator: spread_evenly(plan.assignment[operator], staying, loads.get(operator), told=operator in told)
+            for operator in self.sharing(name)
+            if operator in self.assignment
+        }
+        return msgspec.structs.replace(plan, assignment={**plan.assignment, **spread})
+
+    def _moved(self, operator: str, moves: Iterable[Moves]) -> "Plan":
+        if not (moves := tuple(moves)):
+            return self
+        if operator not in self.assignment:
+            raise StaleDecisionError(f"operator {operator!r} is not keyed: it has no substreams to move")
+        owners = list(self.assignment[operator])
+        for move in moves:
+            if move.target not in self.pool(operator).executors:
+                raise StaleDecisionError(
+                    f"executor {move.target} of {operator!r} does not exist: nothing can move there"
+                )
+            for index in move.substreams:
+                if not 0 <= index < len(owners) or owners[index] != move.source:
+                    raise StaleDecisionError(f"substream {index} of {operator!r} is not on executor {move.source}")
+                owners[index] = move.target
+        return msgspec.structs.replace(self, assignment={**self.assignment, operator: tuple(owners)})
+
+    def _placed(self, decision: Place) -> "Plan":
+        name = self.pool_of[decision.operator]
+        pool = self.pools[name]
+        if missing := decision.locations.keys() - set(pool.executors):
+            raise StaleDecisionError(f"executors {sorted(missing)} of {name!r} cannot be placed: no such executor")
+        placed = msgspec.structs.replace(pool, locations={**pool.locations, **decision.locations})
+        return msgspec.structs.replace(self, pools={**self.pools, name: placed})
+
+
+def spread_evenly(
+    owners: Sequence[int],
+    executors: Sequence[int],
+    loads: Sequence[float] | None = None,
+    *,
+    told: bool = False,
+) -> tuple[int, ...]:
+    """Give every substream to one of `executors`, moving few: first the orphans, heaviest first, each to the
+    least loaded; then, while it narrows the gap, from the most to the least loaded executor.
+
+    With `told`, only orphans move: the rest was settled by whoever decided.
+    """
+    weight = [1.0] * len(owners) if loads is None or sum(loads) <= 0 else [max(load, 0.0) for load in loads]
+    owner = list(owners)
+    load = dict.fromkeys(executors, 0.0)
+    for index, executor in enumerate(owner):
+        if executor in load:
+            load[executor] += weight[index]
+    orphans = [index for index, executor in enumerate(owner) if executor not in load]
+    for index in sorted(orphans, key=lambda i: -weight[i]):
+        owner[index] = min(load, key=lambda e: load[e])
+        load[owner[index]] += weight[index]
+    while not told and (step := _narrowing_step(owner, load, weight)):
+        index, target = step
+        load[owner[index]] -= weight[index]
+        load[target] += weight[index]
+        owner[index] = target
+    return tuple(owner)
+
+
+def _narrowing_step(owner: Sequence[int], load: Mapping[int, float], weight: Sequence[float]) -> tuple[int, int] | None:
+    """The substream whose move from the most to the least loaded executor narrows their gap most, if one does."""
+    most, least = max(load, key=lambda e: load[e]), min(load, key=lambda e: load[e])
+    gap = load[most] - load[least]
+    candidates = [i for i, e in enumerate(owner) if e == most and 0 < weight[i] < gap * (1 - 1e-9)]
+    if not candidates:
+        return None
+    return min(candidates, key=lambda i: abs(gap / 2 - weight[i])), least
+
+
+def _newest(executors: Iterable[int], count: int) -> list[int]:
+    return sorted(executors, reverse=True)[: max(count, 0)]

@@ -1,0 +1,30 @@
+"""What is controlled, as far as the control loop knows it: something that is observed and told a plan."""
+
+from typing import Protocol
+
+from rheostat.clock import Clock
+from rheostat.plan import Plan
+from rheostat.snapshot import Snapshot
+from rheostat.topology import Topology
+
+
+class Plant(Protocol):
+    """Spark, or the simulator. `observe` and `apply` return at once; neither waits for the data to flow."""
+
+    @property
+    def topology(self) -> Topology: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    def observe(self) -> Snapshot:
+        """What can be measured now. What cannot is None in it, and named in its `problems`."""
+        ...
+
+    def apply(self, plan: Plan) -> tuple[str, ...]:
+        """Work towards `plan`; safe to call again with the same plan. Returns what stands in the way, in words."""
+        ...
+
+    def reached(self, plan: Plan) -> frozenset[str]:
+        """The operators for which what runs now is what `plan` wants."""
+        ...

@@ -1,0 +1,125 @@
+"""What is promised and what it may cost: latency SLAs, executor budgets, and both together as a goal."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rheostat.duration import Duration, human, positive_seconds
+from rheostat.errors import ConfigError
+from rheostat.topology import Topology
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class SLA:
+    """(L, T): the mean latency of what completes in any window of length T is at most L.
+
+    For the whole topology unless `operator` or `path` (operators in the order of the streams) narrows it.
+    """
+
+    latency_s: float
+    window_s: float
+    operator: str | None
+    path: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        latency: Duration,
+        window: Duration = "10s",
+        *,
+        operator: str | None = None,
+        path: Sequence[str] | None = None,
+    ) -> None:
+        if operator is not None and path is not None:
+            raise ConfigError(f"an SLA is for operator {operator!r} or for path {tuple(path)!r}, not for both")
+        freeze = object.__setattr__
+        freeze(self, "latency_s", positive_seconds(latency, "SLA latency"))
+        freeze(self, "window_s", positive_seconds(window, "SLA window"))
+        freeze(self, "operator", operator)
+        freeze(self, "path", None if path is None else tuple(path))
+
+    @classmethod
+    def parse(cls, text: str, *, operator: str | None = None, path: Sequence[str] | None = None) -> "SLA":
+        """From "LATENCY/WINDOW" as on the command line, e.g. "2s/10s"; the window may be left out."""
+        latency, _, window = text.partition("/")
+        return cls(latency, window or "10s", operator=operator, path=path)
+
+    def check(self, topology: Topology) -> None:
+        """Refuse an SLA whose operator or path `topology` does not have."""
+        if self.operator is not None:
+            topology.operator(self.operator)
+        for step in self.path or ():
+            topology.operator(step)
+        for one, other in zip(self.path or (), (self.path or ())[1:], strict=False):
+            if other not in {stream.consumer for stream in topology.out_of(one)}:
+                raise ConfigError(f"SLA path {' -> '.join(self.path or ())}: no stream leads from {one!r} to {other!r}")
+
+    def __str__(self) -> str:
+        scope = f" at {self.operator}" if self.operator else ""
+        scope = f" along {' -> '.join(self.path)}" if self.path else scope
+        return f"{human(self.latency_s)} over {human(self.window_s)}{scope}"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Bounds on executors: `total` (K_max) for all operators together, and a least and most for each."""
+
+    total: int | None = None
+    least: Mapping[str, int] = field(default_factory=dict)
+    most: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for what, value in [
+            ("budget total", self.total),
+            *_named("least", self.least),
+            *_named("most", self.most),
+        ]:
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise ConfigError(f"{what} {value!r} must be a whole number >= 1")
+        for name, least in self.least.items():
+            if least > self.most.get(name, least):
+                raise ConfigError(f"operator {name!r}: at least {least} but at most {self.most[name]} executors")
+
+    def check(self, topology: Topology) -> None:
+        """Refuse bounds for unknown operators, and totals below what the operators need at least."""
+        for name in (*self.least, *self.most):
+            topology.operator(name)
+        needed = sum(self.minimum(name) for name in topology.operators)
+        if self.total is not None and needed > self.total:
+            raise ConfigError(
+                f"budget of {self.total} executors is below the {needed} that the operators of "
+                f"{topology.name!r} need at least"
+            )
+
+    def minimum(self, operator: str) -> int:
+        return self.least.get(operator, 1)
+
+    def maximum(self, operator: str) -> float:
+        """The most executors that `operator` may have; infinite when nothing bounds it."""
+        return min(self.most.get(operator, math.inf), math.inf if self.total is None else self.total)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Everything a policy is given about its task: what runs, what is promised, what may be spent."""
+
+    topology: Topology
+    slas: tuple[SLA, ...] = ()
+    budget: Budget = field(default_factory=Budget)
+
+    def __post_init__(self) -> None:
+        for sla in self.slas:
+            sla.check(self.topology)
+        self.budget.check(self.topology)
+
+    @property
+    def end_to_end(self) -> SLA | None:
+        """The SLA of the whole topology, if one is given."""
+        return next((sla for sla in self.slas if sla.operator is None and sla.path is None), None)
+
+    def sla_of(self, operator: str) -> SLA | None:
+        """The SLA given for `operator` itself, if any."""
+        return next((sla for sla in self.slas if sla.operator == operator), None)
+
+
+def _named(kind: str, bounds: Mapping[str, int]) -> list[tuple[str, int | None]]:
+    return [(f"operator {name!r}: {kind} executors", value) for name, value in bounds.items()]

@@ -1,0 +1,159 @@
+"""What a plant looks like at one moment, in numbers that a policy can trust.
+
+Counters are cumulative since the plant started and never fall. `None` means that the value is not known, which
+is not the same as zero: nothing may be scaled in on a `None`.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import cached_property
+
+import msgspec
+
+
+class ExecutorPhase(StrEnum):
+    """The life of an executor, in this order."""
+
+    REQUESTED = "requested"
+    STARTING = "starting"
+    WARM = "warm"
+    ACTIVE = "active"
+    LEAVING = "leaving"
+    FAILED = "failed"
+
+
+class Latency(msgspec.Struct, frozen=True, array_like=True):
+    """Latencies of what completed since the snapshot before: `count` records, sampled or all of them."""
+
+    count: int
+    mean_s: float
+    p50_s: float | None = None
+    p99_s: float | None = None
+    max_s: float | None = None
+    scv: float | None = None
+
+
+class Batch(msgspec.Struct, frozen=True, array_like=True):
+    """Micro-batches finished so far: their number, and the seconds and tasks they took (cumulative).
+
+    `fixed_s` is what they cost beside the work itself.
+    """
+
+    count: int
+    duration_s: float
+    fixed_s: float | None = None
+    tasks: int | None = None
+
+
+class OperatorState(msgspec.Struct, frozen=True, array_like=True):
+    """One operator. `queued` counts what arrived and is neither completed nor lost, work under way included."""
+
+    name: str
+    arrived: int | None = None
+    completed: int | None = None
+    lost: int | None = None
+    queued: int | None = None
+    busy_s: float | None = None
+    latency: Latency | None = None
+    oldest_s: float | None = None
+    arrival_scv: float | None = None
+    service_scv: float | None = None
+    batch: Batch | None = None
+    grouping: str | None = None
+
+
+class ExecutorState(msgspec.Struct, frozen=True, array_like=True):
+    """One executor of a pool. `id` is Rheostat's own and survives a restart; `instance` is the plant's name for it.
+
+    `busy_s` is useful time: processing and (de)serialisation. `cpu_s` is processor time.
+    """
+
+    pool: str
+    id: int
+    phase: ExecutorPhase
+    arrived: int | None = None
+    completed: int | None = None
+    queued: int | None = None
+    busy_s: float | None = None
+    cpu_s: float | None = None
+    speed: float | None = None
+    node: str | None = None
+    process: int | None = None
+    instance: str | None = None
+
+
+class SubstreamState(msgspec.Struct, frozen=True, array_like=True):
+    """One substream of a keyed operator; `executor` is where it is served now, None while it is on its way."""
+
+    operator: str
+    index: int
+    executor: int | None = None
+    arrived: int | None = None
+    completed: int | None = None
+    queued: int | None = None
+    state_bytes: int | None = None
+
+
+class StreamState(msgspec.Struct, frozen=True, array_like=True):
+    """What went over one stream so far."""
+
+    name: str
+    consumer: str
+    rows: int | None = None
+    bytes: int | None = None
+
+
+class NodeState(msgspec.Struct, frozen=True, array_like=True):
+    """One machine: what it has, and how much of it is in use now (shares from 0 to 1)."""
+
+    name: str
+    slots: int | None = None
+    cores: float | None = None
+    memory_bytes: int | None = None
+    cpu: float | None = None
+    memory: float | None = None
+    io: float | None = None
+    up: bool = True
+
+
+class Snapshot(msgspec.Struct, frozen=True, array_like=True, dict=True):
+    """Everything measured at `time_s`. `problems` says in words what could not be measured."""
+
+    time_s: float
+    operators: tuple[OperatorState, ...]
+    executors: tuple[ExecutorState, ...] = ()
+    substreams: tuple[SubstreamState, ...] = ()
+    streams: tuple[StreamState, ...] = ()
+    nodes: tuple[NodeState, ...] = ()
+    latency: Latency | None = None
+    problems: tuple[str, ...] = ()
+
+    @cached_property
+    def operator(self) -> dict[str, OperatorState]:
+        """The operators by name."""
+        return {state.name: state for state in self.operators}
+
+    @cached_property
+    def _by_pool(self) -> dict[str, tuple[ExecutorState, ...]]:
+        pools: dict[str, list[ExecutorState]] = {}
+        for executor in self.executors:
+            pools.setdefault(executor.pool, []).append(executor)
+        return {pool: tuple(members) for pool, members in pools.items()}
+
+    @cached_property
+    def _by_operator(self) -> dict[str, tuple[SubstreamState, ...]]:
+        operators: dict[str, list[SubstreamState]] = {}
+        for substream in self.substreams:
+            operators.setdefault(substream.operator, []).append(substream)
+        return {name: tuple(members) for name, members in operators.items()}
+
+    def executors_of(self, pool: str) -> tuple[ExecutorState, ...]:
+        """Every executor of `pool`, whatever its phase."""
+        return self._by_pool.get(pool, ())
+
+    def active(self, pool: str) -> Iterator[ExecutorState]:
+        """The executors of `pool` that serve now."""
+        return (e for e in self.executors_of(pool) if e.phase is ExecutorPhase.ACTIVE)
+
+    def substreams_of(self, operator: str) -> tuple[SubstreamState, ...]:
+        return self._by_operator.get(operator, ())
