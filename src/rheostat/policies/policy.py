@@ -1,7 +1,7 @@
 """The one method that all policies share, and what it is given."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import msgspec
 
@@ -24,8 +24,12 @@ class Observation(msgspec.Struct, frozen=True):
     settling: frozenset[str] = frozenset()
 
 
-class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class PolicyOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Base of every policy's options: declared once, with default, bounds and a description for the help text."""
+
+    smoothing: Annotated[
+        str, msgspec.Meta(description='how measures are smoothed: "none", "alpha:0.8" or "window:6" (DRS)')
+    ] = "none"
 
 
 class Policy(Protocol):
@@ -36,8 +40,8 @@ class Policy(Protocol):
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    Options: ClassVar[type[Options]]
+    Options: ClassVar[type[PolicyOptions]]
 
-    def __init__(self, goal: Goal, options: Options) -> None: ...
+    def __init__(self, goal: Goal, options: Any) -> None: ...
 
     def decide(self, observation: Observation) -> Sequence[Decision]: ...
