@@ -1,0 +1,97 @@
+"""How a load is spread over keys or substreams: weights that sum to 1, the n-th is key n's share."""
+
+from os import PathLike
+
+import numpy as np
+import numpy.typing as npt
+
+from rheostat.errors import LoadError
+from rheostat.load.field import amount, series, share, whole
+from rheostat.load.pairs import Row, read_pairs
+
+Weights = npt.NDArray[np.float64]
+
+_LIMIT_ORDER_EXPONENT = 0.57
+
+
+def uniform(keys: int) -> Weights:
+    """Every key the same."""
+    return np.full(whole(keys, "keys", least=1), 1 / keys)
+
+
+def zipf(keys: int, exponent: float) -> Weights:
+    """Key 0 is the most frequent, key n has weight 1/(n+1)^exponent of it; exponent 0 is uniform."""
+    ranks = np.arange(1.0, whole(keys, "keys", least=1) + 1)
+    return _normalised(ranks ** -amount(exponent, "exponent"))
+
+
+def hot_set(keys: int, fraction: float, load: float) -> Weights:
+    """The first `fraction` of the keys (at least one) carries `load` of the load, the others the rest."""
+    hot = _count(whole(keys, "keys", least=2), fraction)
+    if hot == keys:
+        raise LoadError(f"fraction {fraction!r} makes all {keys} keys hot: give a number < 1")
+    weights = np.full(keys, (1 - share(load, "load")) / (keys - hot))
+    weights[:hot] = load / hot
+    return weights
+
+
+def limit_orders(stocks: int = 1156) -> Weights:
+    """A stock exchange's orders by stock: a power law as in StreamSwitch §6.
+
+    Of its 1,156 stocks the heaviest has over 2 % of the orders, and the heaviest 1 % over 10 %.
+    """
+    return zipf(stocks, _LIMIT_ORDER_EXPONENT)
+
+
+def table(weights: npt.ArrayLike) -> Weights:
+    """The given weights or counts, made to sum to 1."""
+    return _normalised(series(weights, "weights"))
+
+
+def from_csv(path: str | PathLike[str]) -> Weights:
+    """The counts of a file with the header `substream,count`: substreams 0 to n-1, each once."""
+    _, rows = read_pairs(path, ("substream", "count"))
+    counts = np.full(len(rows), np.nan)
+    for row in rows:
+        substream = _substream(row, len(rows))
+        if not np.isnan(counts[substream]):
+            raise row.wrong("substream", row.first, "new: each may stand once")
+        counts[substream] = row.amount("count")
+    if not counts.any():
+        raise LoadError(f"{path} counts nothing: all its counts are 0")
+    return _normalised(counts)
+
+
+def rotated(weights: Weights, by: int) -> Weights:
+    """The same shares, moved `by` keys on, so that others become hot: key n's goes to key n + by."""
+    return np.roll(weights, whole(by, "by"))
+
+
+def folded(weights: Weights, substreams: int) -> Weights:
+    """The shares of substreams, when key n belongs to substream n modulo `substreams`."""
+    homes = np.arange(len(weights)) % whole(substreams, "substreams", least=1)
+    return np.bincount(homes, weights=weights, minlength=substreams).astype(np.float64)
+
+
+def top_share(weights: Weights, fraction: float) -> float:
+    """What the heaviest `fraction` of the keys (rounded down, but at least one) carries of the load."""
+    top = _count(len(weights), fraction)
+    return float(np.sort(weights)[-top:].sum())
+
+
+def _count(keys: int, fraction: float) -> int:
+    # 0.29 * 100 is a hair below 29
+    return max(1, int(keys * share(fraction, "fraction") * (1 + 1e-12)))
+
+
+def _normalised(weights: Weights) -> Weights:
+    total = float(weights.sum())
+    if not 0 < total < np.inf:
+        raise LoadError(f"weights {weights} cannot be made to sum to 1: their sum is {total:g}")
+    return np.asarray(weights / total)
+
+
+def _substream(row: Row, count: int) -> int:
+    if not (row.first.isdecimal() and int(row.first) < count):
+        raise row.wrong("substream", row.first, f"a whole number from 0 to {count - 1}")
+    return int(row.first)

@@ -1,0 +1,164 @@
+"""Recorded input rates, from CSV files as they are: with gaps, repeated and unsorted stamps, and zeros."""
+
+# ruff: noqa: RUF009 - the calls beside the fields make descriptors, see field.py
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from os import PathLike
+from typing import Literal, get_args
+
+import numpy as np
+
+from rheostat.duration import Duration, human
+from rheostat.errors import LoadError, nearest
+from rheostat.load.field import Array, Period, Series, amount, period, span
+from rheostat.load.pairs import Row, number_in, read_pairs
+from rheostat.load.shape import Shape, held
+
+Interpolate = Literal["step", "linear"]
+Unit = Literal["rate", "count"]
+
+
+@dataclass(frozen=True, eq=False)
+class Trace(Shape):
+    """Rates at given times, the first at 0; after `duration_s` the last one goes on.
+
+    Between two times a rate is held ("step") or drawn as a straight line ("linear"). To start over at the
+    end instead: `trace.repeated(trace.duration_s)`.
+    """
+
+    times_s: Series = Series()
+    levels: Series = Series()
+    duration_s: Period = Period()
+    interpolate: Interpolate = "step"
+
+    def __post_init__(self) -> None:
+        _known("interpolate", self.interpolate, get_args(Interpolate))
+        if len(self.levels) != len(self.times_s):
+            raise LoadError(f"a trace of {len(self.times_s)} times has {len(self.levels)} levels: give as many")
+        if self.times_s[0] != 0 or not np.all(np.diff(self.times_s) > 0):
+            raise LoadError(f"the times {self.times_s} of a trace must start at 0 and increase")
+        if self.duration_s < self.times_s[-1]:
+            raise LoadError(f"a trace of {self.duration_s:g} s has a time beyond it: {self.times_s[-1]:g} s")
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | PathLike[str],
+        *,
+        unit: Unit = "rate",
+        interpolate: Interpolate = "step",
+        start: Duration = 0,
+        length: Duration | None = None,
+        time_scale: float = 1.0,
+        rate_scale: float = 1.0,
+    ) -> "Trace":
+        """The trace in a file with the header `timestamp,value` (ISO 8601) or `time,value` (seconds).
+
+        The earliest stamp is time 0. Rows are sorted; values with the same stamp are averaged; a missing
+        step is bridged as `interpolate` says. Stamps without a zone are taken as UTC.
+
+        A value is tuples/s, or with `unit="count"` the tuples of one step, the usual distance between
+        stamps. `start` and `length` cut out a part, in the file's own time; then time is multiplied by
+        `time_scale` (the rates stay as they are) and the rates by `rate_scale`.
+        """
+        _known("unit", unit, get_args(Unit))
+        first, rows = read_pairs(path, ("timestamp", "value"), ("time", "value"))
+        read_time = _stamp_s if first == "timestamp" else _time_s
+        times_s, levels = _in_order(rows, read_time)
+        step_s = _usual_step_s(times_s, path)
+        if unit == "count":
+            levels = levels / step_s
+        whole = cls(times_s, levels, times_s[-1] + step_s, interpolate)
+        return whole.window(start, length).stretched(time_scale).scaled(rate_scale)
+
+    def window(self, start: Duration, length: Duration | None = None) -> "Trace":
+        """The part that begins at `start`, for `length` or to the end."""
+        start_s = span(start, "start")
+        if start_s >= self.duration_s:
+            raise LoadError(f"start {start!r} is beyond the trace's {human(self.duration_s)}")
+        rest_s = self.duration_s - start_s
+        length_s = rest_s if length is None else min(rest_s, period(length, "length"))
+        inside = (self.times_s > start_s) & (self.times_s < start_s + length_s)
+        times_s = np.concatenate(([start_s], self.times_s[inside], [start_s + length_s]))
+        if self.interpolate == "step" or length_s == rest_s:
+            times_s = times_s[:-1]  # a line needs a point to end at, a step does not
+        return replace(self, times_s=times_s - start_s, levels=self.rates(times_s), duration_s=length_s)
+
+    def stretched(self, factor: float) -> "Trace":
+        """The same rates in `factor` times the time."""
+        if amount(factor, "time_scale") == 0:
+            raise LoadError("time_scale 0 leaves no time: give a number > 0")
+        return replace(self, times_s=self.times_s * factor, duration_s=self.duration_s * factor)
+
+    def scaled(self, factor: float) -> "Trace":
+        """`factor` times the rates in the same time."""
+        return replace(self, levels=self.levels * amount(factor, "rate_scale"))
+
+    def to_duration(self, duration: Duration) -> "Trace":
+        """Stretched or squeezed to last `duration`."""
+        return self.stretched(period(duration, "duration") / self.duration_s)
+
+    def to_mean(self, rate: float) -> "Trace":
+        """Scaled so that the mean over its duration is `rate`."""
+        return self._scaled_from(self.mean(self.duration_s), rate, "mean")
+
+    def to_peak(self, rate: float) -> "Trace":
+        """Scaled so that the highest rate is `rate`."""
+        return self._scaled_from(float(self.levels.max()), rate, "peak")
+
+    def turns(self, until_s: float) -> Array:
+        return self.times_s[self.times_s < until_s]
+
+    def _rates(self, times_s: Array) -> Array:
+        if self.interpolate == "linear":
+            return np.asarray(np.interp(times_s, self.times_s, self.levels))
+        return held(self.times_s, self.levels, times_s)
+
+    def _scaled_from(self, now: float, wanted: float, what: str) -> "Trace":
+        if now == 0:
+            raise LoadError(f"a trace of zeros cannot be scaled to the {what} {wanted!r}")
+        return self.scaled(amount(wanted, what) / now)
+
+    def _key(self) -> tuple[bytes, bytes, float, str]:
+        return self.times_s.tobytes(), self.levels.tobytes(), self.duration_s, self.interpolate
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Trace) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+def _known(what: str, word: object, words: tuple[str, ...]) -> None:
+    if word not in words:
+        raise LoadError(f"{what} {word!r} is unknown: {nearest(str(word), words)}")
+
+
+def _in_order(rows: list[Row], read_time: Callable[[Row], float]) -> tuple[Array, Array]:
+    stamps_s = np.array([read_time(row) for row in rows])
+    values = np.array([row.amount("value") for row in rows])
+    times_s, position, count = np.unique(stamps_s, return_inverse=True, return_counts=True)
+    return times_s - times_s[0], np.bincount(position, weights=values) / count
+
+
+def _usual_step_s(times_s: Array, path: str | PathLike[str]) -> float:
+    if len(times_s) < 2:
+        raise LoadError(f"{path} has a single stamp: a trace needs two, to know how long a step lasts")
+    return float(np.median(np.diff(times_s)))
+
+
+def _time_s(row: Row) -> float:
+    number = number_in(row.first)
+    if number is None:
+        raise row.wrong("time", row.first, "a finite number of seconds")
+    return number
+
+
+def _stamp_s(row: Row) -> float:
+    try:
+        stamp = datetime.fromisoformat(row.first)
+    except ValueError:
+        raise row.wrong("timestamp", row.first, "a date and time like 2015-02-26 21:42:53") from None
+    return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp()
