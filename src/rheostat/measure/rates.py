@@ -1,0 +1,132 @@
+"""Rates, service rates, utilisation and latency of every operator, from two successive snapshots (DRS, measurer)."""
+
+from rheostat.measure.counter import Counter, Growth
+from rheostat.measure.measures import Measures, OperatorMeasures
+from rheostat.measure.pools import PoolMeasures, PoolRates
+from rheostat.measure.service import ServiceRate
+from rheostat.measure.smoothed import SmoothedMeasures
+from rheostat.measure.smoothing import Unsmoothed, parse_smoothing
+from rheostat.measure.unknown import either, total
+from rheostat.plan import Plan
+from rheostat.snapshot import Latency, OperatorState, Snapshot
+from rheostat.topology import Source, Topology
+
+
+class Measurer:
+    """Turns snapshots, in the order of their times, into measures smoothed as `smoothing` says.
+
+    What cannot be measured is None: rates at the first snapshot, and whatever depends on a counter that is missing
+    or went backwards. The same snapshots and plans give the same measures. `raw` holds the last ones unsmoothed.
+    """
+
+    def __init__(self, topology: Topology, smoothing: str = "none") -> None:
+        self._operators = {name: _OperatorRates() for name in topology.operators}
+        self._pools: dict[str, PoolRates] = {}
+        self._sources = [_SourceRate(topology, source) for source in topology.sources.values()]
+        self._time_s: float | None = None
+        self.raw: Measures | None = None
+        smoother = parse_smoothing(smoothing)
+        self._smoothed = None if smoother is Unsmoothed else SmoothedMeasures(topology, smoother)
+
+    def update(self, snapshot: Snapshot, plan: Plan) -> Measures:
+        """The measures of the time between the snapshot before and `snapshot`, under `plan`."""
+        self.raw = self._measure(snapshot, plan)
+        return self.raw if self._smoothed is None else self._smoothed.update(self.raw, snapshot)
+
+    def _measure(self, snapshot: Snapshot, plan: Plan) -> Measures:
+        interval_s = 0.0 if self._time_s is None else snapshot.time_s - self._time_s
+        self._time_s = snapshot.time_s
+        pools = {name: self._pools.setdefault(name, PoolRates(name)).update(snapshot, plan) for name in plan.pools}
+        alone = {name: len(plan.sharing(pool)) == 1 for name, pool in plan.pool_of.items()}
+        operators = {
+            name: rates.update(snapshot, name, pools[plan.pool_of[name]], alone=alone[name])
+            for name, rates in self._operators.items()
+        }
+        return Measures(
+            interval_s,
+            operators,
+            latency_s=_mean(snapshot.latency) if interval_s > 0 else None,
+            external_rate=total(source.update(snapshot, operators) for source in self._sources),
+        )
+
+
+def substream_loads(before: Snapshot, now: Snapshot) -> dict[str, list[float]]:
+    """Arrivals of each substream between two snapshots, by operator; operators with an unknown one are left out."""
+    earlier = {(state.operator, state.index): state.arrived for state in before.substreams}
+    loads: dict[str, list[float]] = {}
+    for operator in dict.fromkeys(state.operator for state in now.substreams):
+        states = sorted(now.substreams_of(operator), key=lambda state: state.index)
+        grown = [_difference(state.arrived, earlier.get((operator, state.index))) for state in states]
+        known = [float(amount) for amount in grown if amount is not None]
+        if len(known) == len(grown):
+            loads[operator] = known
+    return loads
+
+
+class _OperatorRates:
+    """Follows one operator. Utilisation is its pool's: operators that share a pool share its utilisation."""
+
+    def __init__(self) -> None:
+        self._arrived, self._completed, self._busy = Counter(), Counter(), Counter()
+        self._service = ServiceRate()
+        self._seen = False
+
+    def update(self, snapshot: Snapshot, name: str, pool: PoolMeasures, *, alone: bool) -> OperatorMeasures:
+        """`alone` says that nobody else uses the pool, so that its executors' counters are the operator's."""
+        state, time_s = snapshot.operator.get(name) or OperatorState(name), snapshot.time_s
+        first, self._seen = not self._seen, True
+        service_rate = self._service.update(state.completed, state.busy_s)
+        useful = _rate(self._busy.grown(state.busy_s, time_s))
+        arrival_rate = _rate(self._arrived.grown(state.arrived, time_s))
+        completion_rate = _rate(self._completed.grown(state.completed, time_s))
+        utilisation = pool.utilisation
+        if alone:
+            arrival_rate = either(arrival_rate, pool.arrival_rate)
+            completion_rate = either(completion_rate, pool.completion_rate)
+            service_rate = either(pool.service_rate, service_rate)
+            utilisation = either(utilisation, useful / pool.serving if useful is not None and pool.serving else None)
+        return OperatorMeasures(
+            arrival_rate=arrival_rate,
+            completion_rate=completion_rate,
+            service_rate=service_rate,
+            utilisation=utilisation,
+            queued=_queued(state),
+            latency_s=None if first else _mean(state.latency),
+            arrival_scv=state.arrival_scv,
+            service_scv=state.service_scv,
+        )
+
+
+class _SourceRate:
+    """Records per second from one source: by its stream, or else by an operator that reads nothing but it."""
+
+    def __init__(self, topology: Topology, source: Source) -> None:
+        self._stream = source.name
+        self._rows = Counter()
+        self._readers = [o.name for o in topology.operators.values() if tuple(o.inputs) == (source.name,)]
+
+    def update(self, snapshot: Snapshot, operators: dict[str, OperatorMeasures]) -> float | None:
+        rows = [s.rows for s in snapshot.streams if s.name == self._stream and s.rows is not None]
+        rate = _rate(self._rows.grown(max(rows, default=None), snapshot.time_s))
+        by_reader = (operators[reader].arrival_rate for reader in self._readers)
+        return either(rate, next((known for known in by_reader if known is not None), None))
+
+
+def _rate(growth: Growth | None) -> float | None:
+    return None if growth is None else growth.rate
+
+
+def _mean(latency: Latency | None) -> float | None:
+    return latency.mean_s if latency is not None and latency.count > 0 else None
+
+
+def _queued(state: OperatorState) -> float | None:
+    if state.queued is not None:
+        return float(state.queued)
+    if state.arrived is None or state.completed is None or state.lost is None:
+        return None
+    return float(max(0, state.arrived - state.completed - state.lost))
+
+
+def _difference(now: int | None, before: int | None) -> int | None:
+    return None if now is None or before is None or now < before else now - before
