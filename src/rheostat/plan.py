@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from rheostat.decision import Decision, Location, Move, Moves, Place, Regroup, Scale
-from rheostat.errors import RheostatError
+from rheostat.errors import ConfigError, RheostatError, nearest
+from rheostat.spread import spread_evenly
 from rheostat.topology import Topology
 
 
@@ -51,6 +52,7 @@ class Plan(msgspec.Struct, frozen=True):
     ) -> "Plan":
         """A pool for each operator, its substreams spread evenly in contiguous order."""
         sizes = {n: executors if isinstance(executors, int) else executors.get(n, 1) for n in topology.operators}
+        _check_sizes(topology, sizes if isinstance(executors, int) else executors)
         pools = {name: PoolPlan.of(size, (standby or {}).get(name, 0)) for name, size in sizes.items()}
         assignment = {
             name: tuple(index * sizes[name] // operator.substream_count for index in range(operator.substream_count))
@@ -77,6 +79,10 @@ class Plan(msgspec.Struct, frozen=True):
 
     def after(self, decision: Decision, loads: Mapping[str, Sequence[float]] | None = None) -> "Plan":
         """The plan that `decision` leads to. `loads` weighs the substreams of an operator for an even spread."""
+        if decision.operator not in self.pool_of:
+            raise StaleDecisionError(
+                f"the plan has no operator {decision.operator!r}; {nearest(decision.operator, self.pool_of)}"
+            )
         match decision:
             case Scale():
                 changed = self._scaled(decision, loads or {})
@@ -95,10 +101,11 @@ class Plan(msgspec.Struct, frozen=True):
     def _scaled(self, decision: Scale, loads: Mapping[str, Sequence[float]]) -> "Plan":
         name = self.pool_of[decision.operator]
         pool = self.pools[name]
-        joining = max(0, decision.executors - len(pool.executors) + len(decision.leaving))
+        named = set(decision.leaving)
+        surplus = len(pool.executors) - len(named) - decision.executors
+        joining = max(0, -surplus)
         joined = range(pool.next_executor, pool.next_executor + joining)
-        surplus = len(pool.executors) - len(decision.leaving) - decision.executors
-        leaving = set(decision.leaving) | set(_newest(set(pool.executors) - set(decision.leaving), surplus))
+        leaving = named | set(_newest(set(pool.executors) - named, surplus))
         if missing := leaving - set(pool.executors):
             raise StaleDecisionError(f"executors {sorted(missing)} of {name!r} cannot leave: the plan has no such")
         staying = tuple(e for e in (*pool.executors, *joined) if e not in leaving)
@@ -146,45 +153,12 @@ class Plan(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, pools={**self.pools, name: placed})
 
 
-def spread_evenly(
-    owners: Sequence[int],
-    executors: Sequence[int],
-    loads: Sequence[float] | None = None,
-    *,
-    told: bool = False,
-) -> tuple[int, ...]:
-    """Give every substream to one of `executors`, moving few: first the orphans, heaviest first, each to the
-    least loaded; then, while it narrows the gap, from the most to the least loaded executor.
-
-    With `told`, only orphans move: the rest was settled by whoever decided.
-    """
-    weight = [1.0] * len(owners) if loads is None or sum(loads) <= 0 else [max(load, 0.0) for load in loads]
-    owner = list(owners)
-    load = dict.fromkeys(executors, 0.0)
-    for index, executor in enumerate(owner):
-        if executor in load:
-            load[executor] += weight[index]
-    orphans = [index for index, executor in enumerate(owner) if executor not in load]
-    for index in sorted(orphans, key=lambda i: -weight[i]):
-        owner[index] = min(load, key=lambda e: load[e])
-        load[owner[index]] += weight[index]
-    while not told and (step := _narrowing_step(owner, load, weight)):
-        index, target = step
-        load[owner[index]] -= weight[index]
-        load[target] += weight[index]
-        owner[index] = target
-    return tuple(owner)
-
-
-def _narrowing_step(owner: Sequence[int], load: Mapping[int, float], weight: Sequence[float]) -> tuple[int, int] | None:
-    """The substream whose move from the most to the least loaded executor narrows their gap most, if one does."""
-    most, least = max(load, key=lambda e: load[e]), min(load, key=lambda e: load[e])
-    gap = load[most] - load[least]
-    candidates = [i for i, e in enumerate(owner) if e == most and 0 < weight[i] < gap * (1 - 1e-9)]
-    if not candidates:
-        return None
-    return min(candidates, key=lambda i: abs(gap / 2 - weight[i])), least
-
-
 def _newest(executors: Iterable[int], count: int) -> list[int]:
     return sorted(executors, reverse=True)[: max(count, 0)]
+
+
+def _check_sizes(topology: Topology, sizes: Mapping[str, int]) -> None:
+    for name, size in sizes.items():
+        topology.operator(name)
+        if size < 1:
+            raise ConfigError(f"operator {name!r}: {size!r} executors; a plan needs at least 1")

@@ -1,0 +1,70 @@
+"""An even spread of substreams over executors that moves few of them: every move pauses somebody's records."""
+
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+
+
+def spread_evenly(
+    owners: Sequence[int],
+    executors: Sequence[int],
+    loads: Sequence[float] | None = None,
+    *,
+    told: bool = False,
+) -> tuple[int, ...]:
+    """Give every substream to one of `executors`, moving few: first the orphans, heaviest first, each to the
+    least loaded; then, while it narrows the gap, from the most to the least loaded executor.
+
+    With `told`, only orphans move: the rest was settled by whoever decided.
+    """
+    known = loads is not None and len(loads) == len(owners) and sum(loads) > 0
+    spread = _Spread(executors, [max(load, 0.0) for load in loads] if known and loads else [1.0] * len(owners))
+    orphans = [index for index, executor in enumerate(owners) if executor not in spread.load]
+    for index, executor in enumerate(owners):
+        if executor in spread.load:
+            spread.give(index, executor)
+    for index in sorted(orphans, key=lambda i: -spread.weight[i]):
+        spread.adopt(index)
+    while not told and spread.narrow():
+        pass
+    return tuple(spread.owner[index] for index in range(len(owners)))
+
+
+class _Spread:
+    """Who has what, with each executor's substreams in the order of their weight."""
+
+    def __init__(self, executors: Sequence[int], weight: Sequence[float]) -> None:
+        self.weight = weight
+        self.load = dict.fromkeys(executors, 0.0)
+        self.owner: dict[int, int] = {}
+        self._members: dict[int, list[tuple[float, int]]] = {executor: [] for executor in executors}
+
+    def give(self, index: int, executor: int) -> None:
+        self.owner[index] = executor
+        self.load[executor] += self.weight[index]
+        insort(self._members[executor], (self.weight[index], index))
+
+    def adopt(self, index: int) -> None:
+        """Quiet substreams go where the fewest are: the least loaded executor would get them all, and they may wake."""
+        quiet = self.weight[index] == 0
+        self.give(index, min(self.load, key=lambda e: (0 if quiet else self.load[e], len(self._members[e]))))
+
+    def narrow(self) -> bool:
+        """Move the substream that narrows the gap between the most and the least loaded most, if one does."""
+        most, least = max(self.load, key=self.load.__getitem__), min(self.load, key=self.load.__getitem__)
+        chosen = self._nearest_half(most, self.load[most] - self.load[least])
+        if chosen is None:
+            return False
+        del self._members[most][bisect_left(self._members[most], chosen)]
+        self.load[most] -= chosen[0]
+        self.give(chosen[1], least)
+        return True
+
+    def _nearest_half(self, executor: int, gap: float) -> tuple[float, int] | None:
+        """Half of the gap would close it, all of it only turns it round: the weight in between nearest to half."""
+        members = self._members[executor]
+        above = bisect_left(members, (gap / 2, -1))
+        candidates = members[above : above + 1]
+        if above:
+            candidates.append(members[bisect_left(members, (members[above - 1][0], -1))])
+        fitting = [member for member in candidates if 0 < member[0] < gap * (1 - 1e-9)]
+        return min(fitting, key=lambda member: (abs(gap / 2 - member[0]), member[1]), default=None)
