@@ -137,6 +137,21 @@ def test_over_whole_periods_the_mean_of_a_sine_is_its_base_and_its_peak_the_sum(
     assert sine.peak(until_s) == pytest.approx(sine.base + sine.amplitude, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [
+        Sine(100, 80, 7) * Diurnal(0, 2, day=90) + Spike(10, 8, at=30, duration=2, decay=1),
+        OpeningAuction(10, factors=[70, 80], decay=2, session=40).repeated(60),
+        Ramp(0, 50, duration=33).repeated(35) + Step([(0, 5), (71.3, 90)]).delayed(4),
+        Progressive(1, 9, rise=20, plateau=30, fall=10) * Erratic(1, 5, interval=0.7),
+    ],
+)
+def test_mean_and_peak_agree_with_a_million_samples(shape):
+    samples = shape.rates((np.arange(1_000_000) + 0.5) * 1e-4)
+    assert shape.mean(100) == pytest.approx(samples.mean(), rel=1e-4)
+    assert shape.peak(100) == pytest.approx(samples.max(), rel=1e-3)
+
+
 def test_constant():
     assert Constant(7).rates([-1, 0, 1e9]).tolist() == [7, 7, 7]
 
@@ -270,6 +285,7 @@ def test_a_rate_that_is_none_is_refused_with_its_value(rate):
         (-1, "is not a duration"),
         ("5 parsecs", "is not a duration"),
         ([5], "is not a finite number"),
+        ("9" * 400 + "s", "is not a finite number"),
         (float("nan"), "is not a finite number"),
     ],
 )

@@ -55,12 +55,12 @@ def whole(value: object, what: str, least: int | None = None) -> int:
 
 def span(value: object, what: str) -> float:
     """`value` in seconds, zero or longer."""
-    return seconds(_written(value, what), what)
+    return finite(seconds(_written(value, what), what), what)
 
 
 def period(value: object, what: str) -> float:
     """`value` in seconds, longer than zero."""
-    return positive_seconds(_written(value, what), what)
+    return finite(positive_seconds(_written(value, what), what), what)
 
 
 def listed(values: object, what: str) -> tuple[Any, ...]:
