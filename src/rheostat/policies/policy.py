@@ -36,11 +36,15 @@ class Policy(Protocol):
     """A policy may remember what it was shown, nothing else: equal observations give equal decisions.
 
     `decide` returns at most one decision for each operator. An operator it says nothing about holds.
+    `options` are those it was made with: the loop smooths as they say, the journal keeps them for a replay.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     Options: ClassVar[type[PolicyOptions]]
+
+    @property
+    def options(self) -> PolicyOptions: ...
 
     def __init__(self, goal: Goal, options: Any) -> None: ...
 

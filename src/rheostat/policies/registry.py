@@ -1,0 +1,131 @@
+"""Policies by name: the built-in ones, and those that other packages offer.
+
+A package adds its own by an entry point; nothing else is needed for it to appear in `rheostat policies`:
+
+    [project.entry-points."rheostat.policies"]
+    mine = "my_package:MyPolicy"
+"""
+
+import warnings
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rheostat.errors import ConfigError, RheostatError, nearest
+from rheostat.measure.smoothing import parse_smoothing
+from rheostat.policies.policy import Policy, PolicyOptions
+from rheostat.policies.static import Static
+from rheostat.policies.threshold import Threshold
+from rheostat.sla import Goal
+
+GROUP = "rheostat.policies"
+
+_BUILT_IN: tuple[type[Policy], ...] = (Static, Threshold)
+
+
+class PolicyWarning(UserWarning):
+    """A policy that another package offers but that cannot be used."""
+
+
+class OptionRow(NamedTuple):
+    """One option of a policy, for a help text."""
+
+    name: str
+    default: Any
+    description: str
+
+
+def policies() -> dict[str, type[Policy]]:
+    """All policies by name. One that cannot be loaded is left out with a warning that names it."""
+    found = {policy.name: policy for policy in _BUILT_IN}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        if point.name in found:
+            _warn(point, f"there is a policy {point.name!r} already")
+        elif (policy := _load(point)) is not None:
+            found[point.name] = policy
+    return found
+
+
+def policy_class(name: str) -> type[Policy]:
+    """The policy called `name`, or an error that suggests the one meant."""
+    known = policies()
+    if name not in known:
+        raise ConfigError(f"no policy is called {name!r}; {nearest(name, known)}")
+    return known[name]
+
+
+def make_policy(name: str, goal: Goal, options: Mapping[str, Any] | None = None) -> Policy:
+    """The policy called `name`, ready to decide. Options may be text, as from a command line."""
+    policy = policy_class(name)
+    return policy(goal, make_options(policy, options or {}))
+
+
+def make_options(policy: type[Policy], options: Mapping[str, Any]) -> PolicyOptions:
+    """The policy's options from plain values; an error names the option, the value and what would be right."""
+    fields = {field.name: field for field in msgspec.structs.fields(policy.Options)}
+    for option in options:
+        if option not in fields:
+            raise ConfigError(f"policy {policy.name!r} has no option {option!r}; {nearest(option, fields)}")
+    for option, field in fields.items():
+        if field.required and option not in options:
+            raise ConfigError(f"policy {policy.name!r} needs the option {option!r}: {_description(field)}")
+    values = {option: _convert(policy.name, fields[option], value) for option, value in options.items()}
+    try:
+        made = policy.Options(**values)
+        parse_smoothing(made.smoothing)
+    except (ValueError, RheostatError) as error:
+        raise ConfigError(f"policy {policy.name!r}: {error}") from None
+    return made
+
+
+def options_of(policy: type[Policy]) -> list[OptionRow]:
+    """The options of `policy` in the order of their declaration, its own before those that all policies have."""
+    common = {field.name for field in msgspec.structs.fields(PolicyOptions)}
+    rows = [
+        OptionRow(field.name, None if field.required else _default(field), _description(field))
+        for field in msgspec.structs.fields(policy.Options)
+    ]
+    return sorted(rows, key=lambda row: row.name in common)
+
+
+def _load(point: EntryPoint) -> type[Policy] | None:
+    """What a third party's entry point leads to. Whatever goes wrong there must not take the others with it."""
+    try:
+        policy = point.load()
+    except Exception as error:
+        _warn(point, f"{type(error).__name__}: {error}")
+        return None
+    lacking = [what for what in ("name", "summary", "Options", "decide") if not hasattr(policy, what)]
+    if lacking:
+        _warn(point, f"it has no {', '.join(lacking)}")
+        return None
+    if policy.name != point.name:
+        _warn(point, f"it calls itself {policy.name!r}: both names must be the same")
+        return None
+    return policy  # type: ignore[no-any-return]
+
+
+def _warn(point: EntryPoint, why: str) -> None:
+    warnings.warn(f"policy {point.name!r} ({point.value}) is left out: {why}", PolicyWarning, stacklevel=3)
+
+
+def _convert(policy: str, field: msgspec.structs.FieldInfo, value: Any) -> Any:
+    try:
+        return msgspec.convert(value, field.type, strict=False)
+    except msgspec.ValidationError as error:
+        wanted = str(error).replace("`", "")
+        raise ConfigError(
+            f"policy {policy!r}: option {field.name!r} cannot be {value!r}: {wanted} ({_description(field)})"
+        ) from None
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    return field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+
+
+def _description(field: msgspec.structs.FieldInfo) -> str:
+    told = msgspec.inspect.type_info(field.type)
+    extra = told.extra_json_schema if isinstance(told, msgspec.inspect.Metadata) else None
+    return str((extra or {}).get("description", ""))

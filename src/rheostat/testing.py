@@ -1,0 +1,177 @@
+"""For tests of policies and of the loop, yours and ours: a clock that moves when told and a plant made of arithmetic.
+
+plant = FakePlant(topology, arrival_rate=180, service_rate=100)
+Controller(plant, make_policy("threshold", goal), goal).run(for_="5m")
+assert plant.applied[-1].size("work") == 3
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from rheostat.clock import Clock, ManualClock
+from rheostat.plan import Plan
+from rheostat.snapshot import (
+    ExecutorPhase,
+    ExecutorState,
+    Latency,
+    OperatorState,
+    Snapshot,
+    StreamState,
+    SubstreamState,
+)
+from rheostat.topology import Topology
+
+__all__ = ["FakePlant", "ManualClock"]
+
+Rate = float | Callable[[float], float]
+"""Records per second, constant or as a function of the time in seconds."""
+
+
+class FakePlant:
+    """Operators through which records flow like water: no randomness, no variation, no waiting for real time.
+    Each has a pool of its own.
+
+    Each source emits at `arrival_rate`, each executor serves at `service_rate` (a number, or one for each
+    operator). A new plan becomes real `settle_s` after it was applied, all at once. What was applied is in
+    `applied`. Snapshots put into `script` are shown before its own; an error put into `failures` under
+    "observe", "apply" or "reached" is raised there until it is taken out; `obstacles` is what `apply` returns,
+    and while there are any no plan becomes real.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        *,
+        arrival_rate: Rate = 100.0,
+        service_rate: float | Mapping[str, float] = 100.0,
+        plan: Plan | None = None,
+        settle_s: float = 0.0,
+        clock: Clock | None = None,
+    ) -> None:
+        self.topology = topology
+        self.clock: Clock = clock or ManualClock()
+        self.applied: list[Plan] = []
+        self.script: deque[Snapshot] = deque()
+        self.failures: dict[str, Exception] = {}
+        self.obstacles: tuple[str, ...] = ()
+        self._arrival_rate = arrival_rate
+        self._settle_s = settle_s
+        self._running = self._wanted = plan or Plan.initial(topology)
+        self._wanted_since_s = self._flowed_until_s = self.clock.now()
+        self._emitted = dict.fromkeys(topology.sources, 0.0)
+        self._sent: dict[str, float] = {}
+        rates = service_rate if isinstance(service_rate, Mapping) else dict.fromkeys(topology.operators, service_rate)
+        self._flows = {name: _Flow(name, rates[name]) for name in topology.operators}
+
+    def observe(self) -> Snapshot:
+        self._raise("observe")
+        self._flow()
+        return self.script.popleft() if self.script else self._snapshot()
+
+    def apply(self, plan: Plan) -> tuple[str, ...]:
+        self._raise("apply")
+        self._flow()
+        self.applied.append(plan)
+        if plan != self._wanted:
+            self._wanted, self._wanted_since_s = plan, self.clock.now()
+        self._settle()
+        return self.obstacles
+
+    def reached(self, plan: Plan) -> frozenset[str]:
+        self._raise("reached")
+        self._settle()
+        return frozenset(name for name in self.topology.operators if self._runs_as(plan, name))
+
+    def _raise(self, where: str) -> None:
+        if where in self.failures:
+            raise self.failures[where]
+
+    def _settle(self) -> None:
+        if not self.obstacles and self.clock.now() >= self._wanted_since_s + self._settle_s:
+            self._running = self._wanted
+
+    def _runs_as(self, plan: Plan, operator: str) -> bool:
+        return (
+            plan.pool(operator) == self._running.pool(operator)
+            and plan.assignment.get(operator) == self._running.assignment.get(operator)
+            and plan.grouping.get(operator) == self._running.grouping.get(operator)
+        )
+
+    def _flow(self) -> None:
+        """Let the records flow up to now. What a loop sends back arrives at the next call."""
+        now_s = self.clock.now()
+        interval_s, self._flowed_until_s = now_s - self._flowed_until_s, now_s
+        if interval_s > 0:
+            emitted = interval_s * (self._arrival_rate(now_s) if callable(self._arrival_rate) else self._arrival_rate)
+            for source in self._emitted:
+                self._emitted[source] += emitted
+                self._sent[source] = emitted
+            for name, operator in self.topology.operators.items():
+                arriving = sum(self._sent.get(stream, 0.0) for stream in operator.inputs)
+                done = self._flows[name].add(arriving, self._running.pool(name).executors, interval_s)
+                self._sent.update({stream: done * share for stream, share in operator.selectivities.items()})
+        self._settle()
+
+    def _snapshot(self) -> Snapshot:
+        flows = self._flows.values()
+        terminal = self._flows[self.topology.terminals[-1]] if self.topology.terminals else None
+        return Snapshot(
+            self.clock.now(),
+            tuple(flow.operator() for flow in flows),
+            tuple(executor for flow in flows for executor in flow.executors(self._running, self._wanted)),
+            tuple(substream for flow in flows for substream in flow.substreams(self._running)),
+            tuple(
+                StreamState(stream.name, stream.consumer, int(self._emitted[stream.name]))
+                for stream in self.topology.streams
+                if stream.name in self._emitted
+            ),
+            latency=None if terminal is None else terminal.latency,
+        )
+
+
+class _Flow:
+    """The records of one operator, as real numbers; executors and substreams get equal shares of them."""
+
+    def __init__(self, name: str, service_rate: float) -> None:
+        self.latency: Latency | None = None
+        self._name = name
+        self._service_rate = service_rate
+        self._arrived = self._completed = 0.0
+        self._by_executor: dict[int, tuple[float, float]] = {}
+
+    def add(self, arriving: float, executors: tuple[int, ...], interval_s: float) -> float:
+        """How much of what waits and of `arriving` is completed within `interval_s`."""
+        self._arrived += arriving
+        done = min(self._arrived - self._completed, len(executors) * self._service_rate * interval_s)
+        self._completed += done
+        for executor in executors:
+            arrived, completed = self._by_executor.get(executor, (0.0, 0.0))
+            self._by_executor[executor] = (arrived + arriving / len(executors), completed + done / len(executors))
+        waiting_s = (self._arrived - self._completed) / (len(executors) * self._service_rate)
+        self.latency = Latency(int(done), waiting_s + 1 / self._service_rate)
+        return done
+
+    def operator(self) -> OperatorState:
+        arrived, completed = int(self._arrived), int(self._completed)
+        busy_s = self._completed / self._service_rate
+        return OperatorState(self._name, arrived, completed, 0, arrived - completed, busy_s, self.latency)
+
+    def executors(self, running: Plan, wanted: Plan) -> list[ExecutorState]:
+        """Those that serve, and those that are still wanted."""
+        pool = running.pool_of[self._name]
+        serving, starting = running.pools[pool].executors, wanted.pools[pool].executors
+        states = [self._executor(pool, number) for number in serving]
+        return states + [ExecutorState(pool, n, ExecutorPhase.STARTING) for n in starting if n not in serving]
+
+    def _executor(self, pool: str, number: int) -> ExecutorState:
+        arrived, completed = self._by_executor.get(number, (0.0, 0.0))
+        busy_s = completed / self._service_rate
+        return ExecutorState(pool, number, ExecutorPhase.ACTIVE, int(arrived), int(completed), busy_s=busy_s)
+
+    def substreams(self, running: Plan) -> list[SubstreamState]:
+        owners = running.assignment.get(self._name, ())
+        arrived, completed = (int(count / max(len(owners), 1)) for count in (self._arrived, self._completed))
+        return [
+            SubstreamState(self._name, index, owner, arrived, completed, arrived - completed)
+            for index, owner in enumerate(owners)
+        ]

@@ -1,0 +1,51 @@
+import pytest
+
+from rheostat.decision import Effect, Hold, Scale
+from rheostat.errors import ConfigError
+from rheostat.measure.measures import Measures
+from rheostat.plan import Plan, PoolPlan
+from rheostat.policies.policy import Observation
+from rheostat.policies.registry import make_policy
+from rheostat.sla import Goal
+from rheostat.snapshot import Snapshot
+from rheostat.topology import Operator, Source, Topology
+
+TOPOLOGY = Topology("t", [Source("in"), Operator("a", inputs="in"), Operator("b", inputs="a")])
+
+
+def decide(options, plan):
+    observation = Observation(Snapshot(0.0, ()), Measures(0.0, {}), plan)
+    return make_policy("static", Goal(TOPOLOGY), options).decide(observation)
+
+
+def test_it_holds_whatever_there_is():
+    decisions = decide({}, Plan.initial(TOPOLOGY, {"a": 3}))
+    assert [(type(d), d.operator, d.predicted) for d in decisions] == [
+        (Hold, "a", Effect(executors=3)),
+        (Hold, "b", Effect(executors=1)),
+    ]
+
+
+def test_it_goes_once_to_the_number_it_was_told():
+    plan = Plan.initial(TOPOLOGY)
+    [first, second] = decide({"executors": 4}, plan)
+    assert (type(first), first.executors, second.executors) == (Scale, 4, 4)
+    assert first.reason == "static: 4 executors are wanted, the plan has 1"
+    after = plan.after(first).after(second)
+    assert {type(d) for d in decide({"executors": 4}, after)} == {Hold}
+
+
+def test_operators_can_be_told_one_by_one():
+    [a, b] = decide({"executors": {"b": 2}}, Plan.initial(TOPOLOGY))
+    assert (type(a), b.executors) == (Hold, 2)
+
+
+def test_a_shared_pool_gets_one_decision_for_the_larger_number():
+    shared = Plan(0, {"both": PoolPlan.of(1)}, {"a": "both", "b": "both"})
+    [only] = decide({"executors": {"a": 2, "b": 3}}, shared)
+    assert (only.operator, only.executors) == ("a", 3)
+
+
+def test_no_executors_at_all_are_refused():
+    with pytest.raises(ConfigError, match="executors 0 for operator 'b'"):
+        decide({"executors": {"b": 0}}, Plan.initial(TOPOLOGY))
