@@ -1,0 +1,80 @@
+"""What chance decides in the simulator: service times, gaps between arrivals, values, numbers of children."""
+
+import math
+
+import numpy as np
+
+from rheostat.sim.jit import at, jit
+from rheostat.sim.state import BULK, EXPONENTIAL, FIXED, LOGNORMAL, NONE, POISSON, State
+
+
+@jit
+def service_s(s: State, rng: np.random.Generator, operator: int, value: int) -> float:
+    """One service time of `operator` on an executor of speed 1, for a tuple with `value`."""
+    it = at(s.operators, operator)
+    if it.service_kind == EXPONENTIAL:
+        time = it.service_a * rng.standard_exponential()
+    elif it.service_kind == FIXED:
+        time = it.service_a
+    elif it.service_kind == LOGNORMAL:
+        time = math.exp(it.service_a + it.service_b * rng.standard_normal())
+    else:
+        time = it.service_a + (it.service_b - it.service_a) * rng.random()
+    return time if it.cost_start == NONE else time * at(s.cost, it.cost_start + value).factor
+
+
+@jit
+def gap(s: State, rng: np.random.Generator, source: int) -> float:
+    """The operational time to the next arrival: mean 1, with the source's squared coefficient of variation."""
+    scv = at(s.sources, source).scv
+    if scv == 1.0:
+        return rng.standard_exponential()
+    if scv == 0.0:
+        return 1.0
+    return rng.standard_gamma(1.0 / scv) * scv
+
+
+@jit
+def value_from(s: State, rng: np.random.Generator, distribution: int) -> int:
+    """A value by Walker's alias method: one uniform number, whatever the size of the table."""
+    it = at(s.values, distribution)
+    u = rng.random() * it.size
+    index = min(int(u), it.size - 1)
+    cell = at(s.alias, it.start + index)
+    return index if u - index < cell.probability else cell.other
+
+
+@jit
+def children(s: State, rng: np.random.Generator, edge: int) -> int:
+    """How many records one record gives on the stream `edge`; the mean is the selectivity."""
+    it = at(s.edges, edge)
+    if it.emission == POISSON:
+        return min(rng.poisson(it.selectivity), poisson_bound(it.selectivity))
+    bulk = it.bulk if it.emission == BULK else 1
+    mean = it.selectivity / bulk
+    whole = int(mean)
+    if mean - whole > 1e-12 and rng.random() < mean - whole:
+        whole += 1
+    return whole * bulk
+
+
+@jit
+def poisson_bound(mean: float) -> int:
+    """More children than this are not drawn in the age of the universe; it bounds the memory an event needs."""
+    return int(mean + 12.0 * math.sqrt(mean) + 20.0)
+
+
+def alias_table(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Walker's table for `weights`: the probability of staying in a cell, and the other value of the cell."""
+    size = len(weights)
+    scaled = np.asarray(weights, dtype=float) * size / float(np.sum(weights))
+    probability, other = np.ones(size), np.arange(size)
+    small = [i for i in range(size) if scaled[i] < 1.0]
+    large = [i for i in range(size) if scaled[i] >= 1.0]
+    while small and large:
+        less, more = small.pop(), large[-1]
+        probability[less], other[less] = scaled[less], more
+        scaled[more] -= 1.0 - scaled[less]
+        if scaled[more] < 1.0:
+            small.append(large.pop())
+    return probability, other

@@ -1,0 +1,629 @@
+"""The event loop: arrivals, services, transfers and micro-batches, compiled.
+
+Everything here moves tuples; what changes the cluster itself (executors that come, go and fail, substreams that
+move) is rare, stands in `plant`, and uses the verbs of `control` between two calls of `run`.
+"""
+
+import numpy as np
+
+from rheostat.sim import draw
+from rheostat.sim.heap import BATCH_END, DONE, SOURCE, TRANSIT, TRIGGER, kind_of, pop, push, replace, subject_of
+from rheostat.sim.histogram import BINS, bin_of
+from rheostat.sim.jit import at, jit
+from rheostat.sim.state import BY_KEY, BY_VALUE, NONE, OWN_QUEUES, RANDOM, SHARED_QUEUE, State
+
+FINISHED, NEEDS_MEMORY = 0, 1
+
+
+@jit
+def run(s: State, rng: np.random.Generator, until: float) -> int:
+    """Process every event up to `until`. Returns NEEDS_MEMORY, having lost nothing, when more room is needed."""
+    world = s.world
+    while world.events > 0 and at(s.heap, 0).time <= until:
+        now = at(s.heap, 0).time
+        code = at(s.heap, 0).code
+        kind = kind_of(code)
+        subject = subject_of(code)
+        if world.free_tuples < _tuples_needed(s, kind, subject) or world.free_roots < 1:
+            return NEEDS_MEMORY
+        world.now = now
+        if kind == DONE:
+            if at(s.executors, subject).done_code == code:
+                _service_done(s, rng, now, subject)
+            else:
+                pop(s)
+        elif kind == SOURCE:
+            _record_enters(s, rng, now, subject)
+        elif kind == TRANSIT:
+            pop(s)
+            arrive(s, rng, now, subject)
+        else:
+            pop(s)
+            if at(s.operators, subject).batch_code == code:
+                if kind == TRIGGER:
+                    _start_batch(s, rng, now, subject)
+                else:
+                    _finish_batch(s, rng, now, subject)
+    world.now = until
+    return FINISHED
+
+
+@jit
+def _tuples_needed(s: State, kind: int, subject: int) -> int:
+    if kind == DONE:
+        current = at(s.executors, subject).current
+        return 0 if current == NONE else at(s.producers, at(s.tuples, current).operator).fanout
+    if kind == SOURCE:
+        return at(s.producers, s.world.operators + subject).fanout
+    if kind == BATCH_END:
+        return at(s.producers, subject).fanout * at(s.operators, subject).batch_rows
+    return 0
+
+
+# --- sources ---------------------------------------------------------------------------------------------------
+
+
+@jit
+def wake_sources(s: State, rng: np.random.Generator) -> None:
+    """Schedule the next arrival of every source that ran out of known rates, now that `rates` is new."""
+    for source in range(s.world.sources):
+        if at(s.sources, source).parked:
+            time = _next_arrival(s, rng, source, s.world.chunk_start)
+            if time != np.inf:
+                push(s, time, SOURCE, source)
+
+
+@jit
+def _next_arrival(s: State, rng: np.random.Generator, source: int, now: float) -> float:
+    """When the next record enters: a renewal process in operational time, mapped back through the rates.
+
+    Infinite when that is beyond the known rates; the source is parked then and keeps what is left of the gap.
+    """
+    world = s.world
+    it = at(s.sources, source)
+    left = it.left if it.left >= 0.0 else draw.gap(s, rng, source)
+    slot = int((now - world.chunk_start) / world.chunk_width)
+    while slot < world.slots:
+        slot_end = world.chunk_start + (slot + 1) * world.chunk_width
+        end = min(slot_end, it.until)
+        rate = at(s.rates, source * world.slots + slot).rate * (it.burst_factor if it.bursting else it.calm_factor)
+        if rate > 0.0 and rate * (end - now) >= left:
+            it.left = -1.0
+            it.parked = 0
+            return now + left / rate
+        if end > now:
+            left -= rate * (end - now)
+            now = end
+        if it.until <= now:
+            it.bursting = 1 - it.bursting
+            it.until = now + (it.burst_s if it.bursting else it.calm_s) * rng.standard_exponential()
+        if slot_end <= now:
+            slot += 1
+    it.left = left
+    it.parked = 1
+    return np.inf
+
+
+@jit
+def _record_enters(s: State, rng: np.random.Generator, now: float, source: int) -> None:
+    following = _next_arrival(s, rng, source, now)
+    if following == np.inf:
+        pop(s)
+    else:
+        replace(s, following, SOURCE, source)
+    root = _new_root(s, now)
+    distribution = at(s.sources, source).value
+    value = 0 if distribution == NONE else draw.value_from(s, rng, distribution)
+    _emit(s, rng, now, s.world.operators + source, root, value, NONE)
+    _settle(s, now, root)
+
+
+@jit
+def _new_root(s: State, now: float) -> int:
+    """A record enters. It is pending once itself, until all its copies have been sent."""
+    world = s.world
+    root = world.free_root
+    it = at(s.roots, root)
+    world.free_root = it.next
+    world.free_roots -= 1
+    world.entered += 1
+    it.entry = now
+    it.lost = 0
+    it.pending = 1
+    return root
+
+
+@jit
+def _settle(s: State, now: float, root: int) -> None:
+    """One tuple of `root` is done; the record has left when nothing derived from it is pending."""
+    it = at(s.roots, root)
+    it.pending -= 1
+    if it.pending > 0:
+        return
+    world = s.world
+    if it.lost:
+        world.lost += 1
+    else:
+        latency = now - it.entry
+        world.left += 1
+        world.latency_sum += latency
+        world.latency_squares += latency * latency
+        world.latency_max = max(world.latency_max, latency)
+        at(s.histogram, bin_of(latency)).count += 1
+        if latency > world.timeout_s:
+            world.late += 1
+    it.next = world.free_root
+    world.free_root = root
+    world.free_roots += 1
+
+
+# --- streams ---------------------------------------------------------------------------------------------------
+
+
+@jit
+def _emit(s: State, rng: np.random.Generator, now: float, producer: int, root: int, value: int, executor: int) -> None:
+    """Write what one processed record gives to every stream behind `producer`."""
+    it = at(s.producers, producer)
+    if it.exclusive:
+        _emit_to_one(s, rng, now, producer, root, value, executor)
+        return
+    for edge in range(it.first, it.last):
+        for _ in range(draw.children(s, rng, edge)):
+            _send(s, rng, now, edge, root, value, executor)
+
+
+@jit
+def _emit_to_one(
+    s: State, rng: np.random.Generator, now: float, producer: int, root: int, value: int, executor: int
+) -> None:
+    """The selectivities are shares here: the record goes to one stream, or leaves with what is missing to 1."""
+    it = at(s.producers, producer)
+    u = rng.random()
+    for edge in range(it.first, it.last):
+        u -= at(s.edges, edge).selectivity
+        if u < 0.0:
+            _send(s, rng, now, edge, root, value, executor)
+            return
+
+
+@jit
+def _send(s: State, rng: np.random.Generator, now: float, edge: int, root: int, value: int, executor: int) -> None:
+    stream = at(s.edges, edge)
+    stream.rows += 1
+    at(s.roots, root).pending += 1
+    i = _new_tuple(s)
+    it = at(s.tuples, i)
+    it.root = root
+    it.operator = stream.target
+    it.value = value if stream.value == NONE else draw.value_from(s, rng, stream.value)
+    it.substream = NONE
+    it.executor = NONE
+    if executor != NONE and s.world.node_hop_s > 0.0 and _has_own_queues(s, stream.target):
+        it.executor = _choose(s, rng, i, stream.target)
+        delay = _hop_s(s, executor, it.executor)
+        if delay > 0.0:
+            push(s, now + delay, TRANSIT, i)
+            return
+    arrive(s, rng, now, i)
+
+
+@jit
+def _has_own_queues(s: State, operator: int) -> bool:
+    it = at(s.operators, operator)
+    return it.mode == OWN_QUEUES and it.servers > 0
+
+
+@jit
+def _hop_s(s: State, one: int, other: int) -> float:
+    """Ra-Stream's three levels: nothing within a process, little between processes, most between nodes."""
+    here, there = at(s.executors, one), at(s.executors, other)
+    if here.node != there.node:
+        return s.world.node_hop_s
+    return 0.0 if here.process == there.process else s.world.process_hop_s
+
+
+@jit
+def _choose(s: State, rng: np.random.Generator, i: int, operator: int) -> int:
+    """The executor for tuple `i`; the operator has at least one that serves."""
+    it = at(s.operators, operator)
+    if it.grouping == BY_KEY:
+        return at(s.substreams, _substream_of(s, i, operator)).owner
+    if it.grouping == RANDOM:
+        position = int(rng.random() * it.servers)
+    elif it.grouping == BY_VALUE:
+        position = at(s.tuples, i).value % it.servers
+    else:
+        position = it.turn % it.servers
+        it.turn = position + 1
+    return at(s.server, operator * s.world.width + position).executor
+
+
+@jit
+def _substream_of(s: State, i: int, operator: int) -> int:
+    it = at(s.operators, operator)
+    return it.first_substream + at(s.tuples, i).value % it.substreams
+
+
+# --- arrival and service ---------------------------------------------------------------------------------------
+
+
+@jit
+def arrive(s: State, rng: np.random.Generator, now: float, i: int) -> None:
+    """Tuple `i` reaches its operator."""
+    operator = at(s.tuples, i).operator
+    at(s.tuples, i).arrival = now
+    it = at(s.operators, operator)
+    it.arrived += 1
+    _note_gap(s, operator, now)
+    if it.mode == OWN_QUEUES:
+        if it.grouping == BY_KEY:
+            _arrive_by_key(s, rng, now, i, operator)
+        else:
+            _arrive_at_any(s, rng, now, i, operator)
+    elif it.mode == SHARED_QUEUE:
+        _arrive_at_shared_queue(s, rng, now, i, operator)
+    else:
+        _arrive_for_batch(s, now, i, operator)
+
+
+@jit
+def _note_gap(s: State, operator: int, now: float) -> None:
+    it = at(s.operators, operator)
+    gap = now - it.last_arrival
+    if it.last_arrival >= 0.0:
+        it.gap_count += 1
+        it.gap_sum += gap
+        it.gap_squares += gap * gap
+    it.last_arrival = now
+
+
+@jit
+def _arrive_by_key(s: State, rng: np.random.Generator, now: float, i: int, operator: int) -> None:
+    substream = _substream_of(s, i, operator)
+    it = at(s.substreams, substream)
+    if it.held:
+        join_substream(s, i, substream)
+        append_held(s, i, substream)
+    elif at(s.executors, it.owner).queued >= at(s.operators, operator).capacity:
+        _lose(s, now, i)
+    else:
+        join_substream(s, i, substream)
+        enqueue(s, rng, now, it.owner, i)
+
+
+@jit
+def _arrive_at_any(s: State, rng: np.random.Generator, now: float, i: int, operator: int) -> None:
+    executor = at(s.tuples, i).executor
+    if executor == NONE or not at(s.executors, executor).accepting:
+        if at(s.operators, operator).servers == 0:
+            append_waiting(s, i, operator)
+            return
+        executor = _choose(s, rng, i, operator)
+    if at(s.executors, executor).queued >= at(s.operators, operator).capacity:
+        _lose(s, now, i)
+    else:
+        enqueue(s, rng, now, executor, i)
+
+
+@jit
+def _arrive_at_shared_queue(s: State, rng: np.random.Generator, now: float, i: int, operator: int) -> None:
+    it = at(s.operators, operator)
+    if it.idles > 0:
+        it.idles -= 1
+        enqueue(s, rng, now, at(s.idle, operator * s.world.width + it.idles).executor, i)
+    elif it.waiting >= it.capacity:
+        _lose(s, now, i)
+    else:
+        append_waiting(s, i, operator)
+
+
+@jit
+def _arrive_for_batch(s: State, now: float, i: int, operator: int) -> None:
+    it = at(s.operators, operator)
+    if it.waiting >= it.capacity:
+        _lose(s, now, i)
+        return
+    if it.grouping == BY_KEY:
+        join_substream(s, i, _substream_of(s, i, operator))
+    append_waiting(s, i, operator)
+    trigger(s, now, operator)
+
+
+@jit
+def enqueue(s: State, rng: np.random.Generator, now: float, executor: int, i: int) -> None:
+    """Give tuple `i` to `executor`, which starts on it at once if it is free."""
+    it = at(s.executors, executor)
+    it.arrived += 1
+    if it.current == NONE and it.queued == 0 and it.paused == 0:
+        serve(s, rng, now, executor, i)
+        return
+    at(s.tuples, i).next = NONE
+    if it.queued == 0:
+        it.queue_head = i
+    else:
+        at(s.tuples, it.queue_tail).next = i
+    it.queue_tail = i
+    it.queued += 1
+
+
+@jit
+def serve(s: State, rng: np.random.Generator, now: float, executor: int, i: int) -> None:
+    """Let the idle `executor` serve tuple `i`."""
+    at(s.executors, executor).done_code = push(s, _start(s, rng, now, executor, i), DONE, executor)
+
+
+@jit
+def _start(s: State, rng: np.random.Generator, now: float, executor: int, i: int) -> float:
+    """Begin the service of tuple `i`; returns when it will be done."""
+    it = at(s.executors, executor)
+    tuple_ = at(s.tuples, i)
+    time = draw.service_s(s, rng, tuple_.operator, tuple_.value) / it.speed
+    if it.node != NONE:
+        node = at(s.nodes, it.node)
+        node.busy += 1
+        if node.busy > node.cores:
+            time *= node.busy / node.cores
+    _note_service(s, tuple_.operator, time)
+    if tuple_.substream != NONE:
+        substream = at(s.substreams, tuple_.substream)
+        if substream.serving != NONE:
+            s.world.overlap += 1
+        substream.serving = executor
+    it.current = i
+    it.started = now
+    it.done = now + time
+    return it.done
+
+
+@jit
+def _note_service(s: State, operator: int, time: float) -> None:
+    it = at(s.operators, operator)
+    it.service_count += 1
+    it.service_sum += time
+    it.service_squares += time * time
+
+
+@jit
+def _service_done(s: State, rng: np.random.Generator, now: float, executor: int) -> None:
+    it = at(s.executors, executor)
+    i = it.current
+    it.completed += 1
+    stop_serving(s, now, executor)
+    following = take_next(s, executor, at(s.tuples, i).operator)
+    if following == NONE:
+        pop(s)
+    else:
+        it.done_code = replace(s, _start(s, rng, now, executor, following), DONE, executor)
+    _complete(s, rng, now, i, executor)
+
+
+@jit
+def stop_serving(s: State, now: float, executor: int) -> None:
+    """`executor` is no longer busy with its tuple, be it done or broken off."""
+    it = at(s.executors, executor)
+    it.busy_s += now - it.started
+    if it.node != NONE:
+        at(s.nodes, it.node).busy -= 1
+    substream = at(s.tuples, it.current).substream
+    if substream != NONE:
+        at(s.substreams, substream).serving = NONE
+    it.current = NONE
+    it.done_code = NONE
+
+
+@jit
+def take_next(s: State, executor: int, operator: int) -> int:
+    """What `executor` serves next: from its own queue, or from the operator's; NONE leaves it idle."""
+    it = at(s.executors, executor)
+    if it.paused > 0:
+        return NONE
+    if it.queued > 0:
+        i = it.queue_head
+        it.queue_head = at(s.tuples, i).next
+        it.queued -= 1
+        return i
+    pool = at(s.operators, operator)
+    if pool.mode == SHARED_QUEUE and it.accepting:
+        if pool.waiting > 0:
+            it.arrived += 1
+            return take_waiting(s, operator)
+        at(s.idle, operator * s.world.width + pool.idles).executor = executor
+        pool.idles += 1
+    return NONE
+
+
+@jit
+def _complete(s: State, rng: np.random.Generator, now: float, i: int, executor: int) -> None:
+    """Tuple `i` has been processed: count it, write what it gives, and let its root know."""
+    done = at(s.tuples, i)
+    latency = now - done.arrival
+    it = at(s.operators, done.operator)
+    it.completed += 1
+    it.latency_sum += latency
+    it.latency_squares += latency * latency
+    it.latency_max = max(it.latency_max, latency)
+    at(s.histogram, (1 + done.operator) * BINS + bin_of(latency)).count += 1
+    if done.substream != NONE:
+        _leave_substream(s, i, latency)
+    _emit(s, rng, now, done.operator, done.root, done.value, executor)
+    _settle(s, now, done.root)
+    _free_tuple(s, i)
+
+
+@jit
+def _lose(s: State, now: float, i: int) -> None:
+    """Tuple `i` found a full queue."""
+    it = at(s.tuples, i)
+    at(s.operators, it.operator).lost += 1
+    at(s.roots, it.root).lost = 1
+    _settle(s, now, it.root)
+    _free_tuple(s, i)
+
+
+# --- lists -----------------------------------------------------------------------------------------------------
+
+
+@jit
+def _new_tuple(s: State) -> int:
+    i = s.world.free_tuple
+    s.world.free_tuple = at(s.tuples, i).next
+    s.world.free_tuples -= 1
+    return i
+
+
+@jit
+def _free_tuple(s: State, i: int) -> None:
+    at(s.tuples, i).next = s.world.free_tuple
+    s.world.free_tuple = i
+    s.world.free_tuples += 1
+
+
+@jit
+def append_waiting(s: State, i: int, operator: int) -> None:
+    """Put tuple `i` at the end of the operator's own list (shared queue, input of the next batch, nobody serves)."""
+    it = at(s.operators, operator)
+    at(s.tuples, i).next = NONE
+    if it.waiting == 0:
+        it.waiting_head = i
+    else:
+        at(s.tuples, it.waiting_tail).next = i
+    it.waiting_tail = i
+    it.waiting += 1
+
+
+@jit
+def take_waiting(s: State, operator: int) -> int:
+    it = at(s.operators, operator)
+    i = it.waiting_head
+    it.waiting_head = at(s.tuples, i).next
+    it.waiting -= 1
+    return i
+
+
+@jit
+def join_substream(s: State, i: int, substream: int) -> None:
+    """Note the order of arrival within the substream: completions must keep it."""
+    it = at(s.substreams, substream)
+    new = at(s.tuples, i)
+    new.substream = substream
+    new.order = it.arrived
+    new.next_in_substream = NONE
+    it.arrived += 1
+    if it.head == NONE:
+        it.head = i
+    else:
+        at(s.tuples, it.tail).next_in_substream = i
+    it.tail = i
+
+
+@jit
+def _leave_substream(s: State, i: int, latency: float) -> None:
+    done = at(s.tuples, i)
+    it = at(s.substreams, done.substream)
+    it.completed += 1
+    it.latency += latency
+    if done.order <= it.last or it.head != i:
+        s.world.disorder += 1
+    it.last = done.order
+    it.head = done.next_in_substream
+
+
+@jit
+def append_held(s: State, i: int, substream: int) -> None:
+    """Keep tuple `i` with the substream itself until an executor is given to it."""
+    it = at(s.substreams, substream)
+    at(s.tuples, i).next = NONE
+    if it.held_head == NONE:
+        it.held_head = i
+    else:
+        at(s.tuples, it.held_tail).next = i
+    it.held_tail = i
+
+
+# --- micro-batches ---------------------------------------------------------------------------------------------
+
+
+@jit
+def trigger(s: State, now: float, operator: int) -> None:
+    """Schedule the operator's next micro-batch if there is something to do and none is scheduled or running.
+
+    Through the calendar even when it is due at once: what arrives at the same moment belongs to it.
+    """
+    it = at(s.operators, operator)
+    if it.batch_code == NONE and it.waiting > 0 and it.paused == 0:
+        due = max(now, it.batch_started + it.batch_trigger_s)
+        it.batch_code = push(s, due, TRIGGER, operator)
+
+
+@jit
+def _start_batch(s: State, rng: np.random.Generator, now: float, operator: int) -> None:
+    """Take what waits into a batch. It ends when the slowest executor has done its share, after the fixed cost."""
+    it = at(s.operators, operator)
+    it.batch_code = NONE
+    if it.paused > 0 or it.servers == 0:
+        return
+    it.batch_started = now
+    it.batch_head = it.waiting_head
+    it.batch_rows = min(it.waiting, it.batch_limit)
+    for _ in range(it.batch_rows):
+        it.batch_tail = it.waiting_head
+        _give_to_task(s, rng, it.batch_tail, operator)
+        it.waiting_head = at(s.tuples, it.batch_tail).next
+    at(s.tuples, it.batch_tail).next = NONE
+    it.waiting -= it.batch_rows
+    it.batch_code = push(s, _batch_end(s, now, operator), BATCH_END, operator)
+
+
+@jit
+def _give_to_task(s: State, rng: np.random.Generator, i: int, operator: int) -> None:
+    row = at(s.tuples, i)
+    row.executor = _choose(s, rng, i, operator)
+    it = at(s.executors, row.executor)
+    time = draw.service_s(s, rng, operator, row.value) / it.speed
+    _note_service(s, operator, time)
+    it.arrived += 1
+    it.work_s += time
+
+
+@jit
+def _batch_end(s: State, now: float, operator: int) -> float:
+    """When the batch that starts now will be done: c0 + c1·tasks, then the largest share of work in parallel.
+
+    An executor that several operators share does one share after the other.
+    """
+    it = at(s.operators, operator)
+    tasks = it.batch_tasks
+    if tasks == 0:
+        tasks = it.substreams if it.grouping == BY_KEY else it.servers
+    fixed = it.batch_fixed_s + it.batch_task_s * tasks
+    it.batch_overhead_s += fixed
+    it.batch_task_count += tasks
+    end = now + fixed
+    for position in range(it.servers):
+        executor = at(s.executors, at(s.server, operator * s.world.width + position).executor)
+        work = executor.work_s + executor.extra_s
+        if work > 0.0:
+            executor.free_at = max(now + fixed, executor.free_at) + work
+            executor.busy_s += executor.work_s
+            executor.work_s = 0.0
+            executor.extra_s = 0.0
+            end = max(end, executor.free_at)
+    return end
+
+
+@jit
+def _finish_batch(s: State, rng: np.random.Generator, now: float, operator: int) -> None:
+    it = at(s.operators, operator)
+    it.batch_count += 1
+    it.batch_duration_s += now - it.batch_started
+    it.batch_code = NONE
+    it.batch_rows = 0
+    i = it.batch_head
+    it.batch_head = NONE
+    while i != NONE:
+        following = at(s.tuples, i).next
+        executor = at(s.tuples, i).executor
+        at(s.executors, executor).completed += 1
+        _complete(s, rng, now, i, executor)
+        i = following
+    trigger(s, now, operator)

@@ -1,0 +1,56 @@
+"""Compilation of the event loop: numba where it is installed, plain Python (right, but slow) where it is not.
+
+Tables are arrays of records. Compiled code gets the address of a table's first record and steps from there: a
+record has no reference count, and counting references to arrays would cost more than the events themselves.
+"""
+
+import importlib.util
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Tables = TypeVar("Tables", bound=tuple[Any, ...])
+
+COMPILED = importlib.util.find_spec("numba") is not None
+
+if COMPILED:
+    import numba
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    def jit(function: Function) -> Function:
+        """Compile `function` on its first call; later processes of this user find it compiled."""
+        return numba.njit(cache=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def at(typing_context: Any, table: Any, index: Any) -> Any:
+        """The record at `index` of `table`."""
+        if not (isinstance(table, types.Record) and isinstance(index, types.Integer)):
+            return None
+
+        def step(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.gep(arguments[0], [arguments[1]])
+
+        return table(table, types.int64), step
+
+    def addressed(tables: Tables) -> Tables:
+        """What compiled code takes in place of `tables`: their first records."""
+        return type(tables)(*(table[0] for table in tables))
+
+else:
+    logging.getLogger(__name__).warning(
+        "numba is not installed: the simulator runs some hundred times slower (pip install 'rheostat[sim]')"
+    )
+
+    def jit(function: Function) -> Function:
+        """Leave `function` as it is: numba is not there to compile it."""
+        return function
+
+    def at(table: Any, index: int) -> Any:
+        """The record at `index` of `table`."""
+        return table[index]
+
+    def addressed(tables: Tables) -> Tables:
+        """`tables` themselves: plain Python indexes them."""
+        return tables

@@ -1,0 +1,309 @@
+"""The simulator's memory: a few arrays of records, so that the compiled event loop works without Python objects.
+
+Indices stand for things: an operator, an executor, a substream (numbered through over all operators), a tuple in
+the system, a root (one record that entered, with everything derived from it). -1 is "none". Arrays of tuples and
+roots are recycled through free lists and grow with the number in the system, never with the length of the run.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rheostat.sim.histogram import BINS
+
+NONE = -1
+UNBOUNDED = np.iinfo(np.int64).max
+
+# How an operator serves.
+OWN_QUEUES, SHARED_QUEUE, MICRO_BATCH = 0, 1, 2
+# How an operator's records find an executor.
+ROUND_ROBIN, RANDOM, BY_VALUE, BY_KEY = 0, 1, 2, 3
+# Service-time distributions.
+FIXED, EXPONENTIAL, LOGNORMAL, UNIFORM = 0, 1, 2, 3
+# How many records one record gives on a stream: whole part plus a coin, Poisson, or all or nothing.
+ROUNDED, POISSON, BULK = 0, 1, 2
+
+Table = Any
+"""A numpy record array; its fields are the names in the dictionaries below."""
+
+
+class State(NamedTuple):
+    """Every table of the event loop. `world` has one record: the numbers that exist once."""
+
+    world: Table
+    heap: Table
+    tuples: Table
+    roots: Table
+    sources: Table
+    rates: Table
+    producers: Table
+    edges: Table
+    values: Table
+    alias: Table
+    cost: Table
+    operators: Table
+    server: Table
+    idle: Table
+    substreams: Table
+    executors: Table
+    nodes: Table
+    histogram: Table
+
+
+class Sizes(NamedTuple):
+    """How much there is of each kind of thing."""
+
+    operators: int
+    sources: int
+    edges: int
+    substreams: int
+    nodes: int
+    distributions: int
+    aliases: int
+    costs: int
+    slots: int = 64
+    executors: int = 16
+    tuples: int = 1024
+    roots: int = 1024
+
+
+_WORLD = {
+    "now": 0.0,
+    "operators": 0,
+    "sources": 0,
+    "width": 0,
+    "slots": 0,
+    "chunk_start": 0.0,
+    "chunk_width": 1.0,
+    "process_hop_s": 0.0,
+    "node_hop_s": 0.0,
+    "timeout_s": np.inf,
+    "events": 0,
+    "sequence": 0,
+    "free_tuple": NONE,
+    "free_tuples": 0,
+    "free_root": NONE,
+    "free_roots": 0,
+    "entered": 0,
+    "left": 0,
+    "lost": 0,
+    "late": 0,
+    "disorder": 0,
+    "overlap": 0,
+    "latency_sum": 0.0,
+    "latency_squares": 0.0,
+    "latency_max": 0.0,
+}
+_HEAP = {"time": 0.0, "code": 0}
+_TUPLE = {
+    "arrival": 0.0,
+    "root": 0,
+    "operator": 0,
+    "value": 0,
+    "substream": NONE,
+    "order": 0,
+    "executor": NONE,
+    "next": NONE,
+    "next_in_substream": NONE,
+}
+_ROOT = {"entry": 0.0, "pending": 0, "lost": 0, "next": NONE}
+# `left` is what remains of the gap to the next arrival, in operational time; bursts multiply the rate.
+_SOURCE = {
+    "scv": 1.0,
+    "left": -1.0,
+    "parked": 1,
+    "value": NONE,
+    "bursting": 0,
+    "until": np.inf,
+    "calm_factor": 1.0,
+    "burst_factor": 1.0,
+    "calm_s": np.inf,
+    "burst_s": np.inf,
+}
+# Operators, then sources: each writes a slice of the edges; `exclusive` sends a record to one of them only.
+_PRODUCER = {"first": 0, "last": 0, "exclusive": 0, "fanout": 0}
+_EDGE = {"target": 0, "selectivity": 1.0, "emission": ROUNDED, "bulk": 1, "value": NONE, "rows": 0}
+# Distributions of values, by Walker's alias tables that lie one behind the other.
+_VALUES = {"start": 0, "size": 0}
+_ALIAS = {"probability": 1.0, "other": 0}
+_OPERATOR = {
+    "mode": OWN_QUEUES,
+    "grouping": ROUND_ROBIN,
+    "turn": 0,
+    "paused": 0,
+    "service_kind": FIXED,
+    "service_a": 0.0,
+    "service_b": 0.0,
+    "cost_start": NONE,
+    "capacity": UNBOUNDED,
+    "first_substream": 0,
+    "substreams": 0,
+    "arrived": 0,
+    "completed": 0,
+    "lost": 0,
+    "latency_sum": 0.0,
+    "latency_squares": 0.0,
+    "latency_max": 0.0,
+    "last_arrival": -1.0,
+    "gap_count": 0,
+    "gap_sum": 0.0,
+    "gap_squares": 0.0,
+    "service_count": 0,
+    "service_sum": 0.0,
+    "service_squares": 0.0,
+    "waiting_head": NONE,
+    "waiting_tail": NONE,
+    "waiting": 0,
+    "servers": 0,
+    "idles": 0,
+    "batch_fixed_s": 0.0,
+    "batch_task_s": 0.0,
+    "batch_tasks": 0,
+    "batch_trigger_s": 0.0,
+    "batch_limit": UNBOUNDED,
+    "batch_head": NONE,
+    "batch_tail": NONE,
+    "batch_rows": 0,
+    "batch_code": NONE,
+    "batch_started": -np.inf,
+    "batch_count": 0,
+    "batch_duration_s": 0.0,
+    "batch_overhead_s": 0.0,
+    "batch_task_count": 0,
+}
+_SUBSTREAM = {
+    "owner": NONE,
+    "serving": NONE,
+    "held": 0,
+    "held_head": NONE,
+    "held_tail": NONE,
+    "head": NONE,
+    "tail": NONE,
+    "arrived": 0,
+    "completed": 0,
+    "last": NONE,
+    "latency": 0.0,
+}
+_EXECUTOR = {
+    "speed": 1.0,
+    "node": NONE,
+    "process": NONE,
+    "paused": 0,
+    "accepting": 0,
+    "queue_head": NONE,
+    "queue_tail": NONE,
+    "queued": 0,
+    "current": NONE,
+    "done_code": NONE,
+    "started": 0.0,
+    "done": 0.0,
+    "busy_s": 0.0,
+    "arrived": 0,
+    "completed": 0,
+    "free_at": 0.0,
+    "extra_s": 0.0,
+    "work_s": 0.0,
+}
+_SERVER = {"executor": NONE}
+_NODE = {"cores": np.inf, "busy": 0}
+
+
+def allocate(z: Sizes) -> State:
+    """A state in which nothing has happened yet; parameters have their neutral values until somebody sets them.
+
+    Row 0 of `histogram` is the topology's latency, row 1 + i operator i's.
+    """
+    state = State(
+        world=_table(_WORLD, 1),
+        heap=_table(_HEAP, z.tuples + z.executors + z.sources + 2 * z.operators + 8),
+        tuples=_table(_TUPLE, z.tuples),
+        roots=_table(_ROOT, z.roots),
+        sources=_table(_SOURCE, z.sources),
+        rates=_table({"rate": 0.0}, z.sources * z.slots),
+        producers=_table(_PRODUCER, z.operators + z.sources),
+        edges=_table(_EDGE, z.edges),
+        values=_table(_VALUES, z.distributions),
+        alias=_table(_ALIAS, z.aliases),
+        cost=_table({"factor": 1.0}, z.costs),
+        operators=_table(_OPERATOR, z.operators),
+        server=_table(_SERVER, z.operators * z.executors),
+        idle=_table(_SERVER, z.operators * z.executors),
+        substreams=_table(_SUBSTREAM, z.substreams),
+        executors=_table(_EXECUTOR, z.executors),
+        nodes=_table(_NODE, z.nodes),
+        histogram=_table({"count": 0}, (1 + z.operators) * BINS),
+    )
+    world = state.world[0]
+    world.operators, world.sources = z.operators, z.sources
+    world.width, world.slots = z.executors, z.slots
+    _link_free_tuples(state, 0)
+    _link_free_roots(state, 0)
+    return state
+
+
+def with_more_tuples(state: State) -> State:
+    """The same state with room for twice as many tuples and roots in the system."""
+    tuples, roots = len(state.tuples), len(state.roots)
+    wider = state._replace(
+        tuples=_longer(state.tuples, _TUPLE, tuples),
+        roots=_longer(state.roots, _ROOT, roots),
+        heap=_longer(state.heap, _HEAP, tuples),
+    )
+    _link_free_tuples(wider, tuples)
+    _link_free_roots(wider, roots)
+    return wider
+
+
+def with_more_executors(state: State) -> State:
+    """The same state with room for twice as many executors."""
+    count = len(state.executors)
+    wider = state._replace(
+        executors=_longer(state.executors, _EXECUTOR, count),
+        server=_wider_rows(state.server, count),
+        idle=_wider_rows(state.idle, count),
+        heap=_longer(state.heap, _HEAP, count),
+    )
+    wider.world[0].width = 2 * count
+    return wider
+
+
+def reset_executor(state: State, executor: int) -> None:
+    """Make the record of `executor` as good as new."""
+    state.executors[executor] = tuple(_EXECUTOR.values())
+
+
+def _table(fields: dict[str, Any], count: int) -> Table:
+    """`count` records (at least one, so that every table has an address) with the given initial values."""
+    dtype = np.dtype([(name, np.int64 if isinstance(value, int) else np.float64) for name, value in fields.items()])
+    table = np.empty(max(count, 1), dtype=dtype).view(np.recarray)
+    table[:] = tuple(fields.values())
+    return table
+
+
+def _longer(table: Table, fields: dict[str, Any], by: int) -> Table:
+    return np.concatenate([table, _table(fields, by)]).view(np.recarray)
+
+
+def _wider_rows(table: Table, width: int) -> Table:
+    wider = _table(_SERVER, 2 * len(table))
+    wider.reshape(-1, 2 * width)[:, :width] = table.reshape(-1, width)
+    return wider
+
+
+def _link_free_tuples(state: State, first: int) -> None:
+    world, links = state.world[0], state.tuples.next
+    world.free_tuple = _link(links, first, world.free_tuple)
+    world.free_tuples += len(links) - first
+
+
+def _link_free_roots(state: State, first: int) -> None:
+    world, links = state.world[0], state.roots.next
+    world.free_root = _link(links, first, world.free_root)
+    world.free_roots += len(links) - first
+
+
+def _link(links: np.ndarray, first: int, head: int) -> int:
+    """Chain `links[first:]` in front of the free list that starts at `head`; returns the new start."""
+    links[first:-1] = np.arange(first + 1, len(links))
+    links[-1] = head
+    return first
