@@ -1,0 +1,1 @@
+"""Spark as the plant: the embedded cluster, sessions and everything that acts on running queries."""

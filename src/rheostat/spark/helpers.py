@@ -1,0 +1,136 @@
+"""The JVM helpers: a few lines of Scala, compiled on first use against the Spark that is installed.
+
+The compiler comes with pyspark. The jar is cached by what went into it, so another Spark gets another jar.
+Nothing depends on the helpers: without them the same results take longer, and the log says so.
+"""
+
+import hashlib
+import logging
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from py4j.java_gateway import JVMView
+from py4j.protocol import Py4JError
+
+from rheostat.errors import PlantError
+from rheostat.spark.daemon import cause_in, spark_home
+from rheostat.spark.java import find_java
+
+SOURCES = Path(__file__).with_name("jvm")
+FILE_SYSTEM = "rheostat.jvm.ForklessFileSystem"
+ABSTRACT_FILE_SYSTEM = "rheostat.jvm.ForklessFs"
+PIN = "org.apache.spark.sql.rheostat.Pin"
+
+_COMPILE_DEADLINE_S = 300.0
+_LOG = logging.getLogger(__name__)
+
+
+def helpers_jar(cache: Path | None = None) -> Path:
+    """The compiled helpers, compiling them if `cache` (by default the user's) does not have them.
+
+    Several processes may do so at once: each compiles for itself and the last one's jar stays, whole.
+    """
+    folder = _writable(cache or default_cache())
+    jar = folder / f"helpers-{_fingerprint()}.jar"
+    if not jar.exists():
+        _compile(jar)
+    return jar
+
+
+def helpers_jar_or_none(cache: Path | None = None) -> Path | None:
+    """As `helpers_jar`, but a failure is logged with what it costs, and the plain ways are used."""
+    try:
+        return helpers_jar(cache)
+    except (PlantError, OSError) as error:
+        _LOG.warning(
+            "going on without the JVM helpers (%s): pools cost a pass through Python in each batch, and"
+            " checkpoints on local disks a forked process for each file",
+            error,
+        )
+        return None
+
+
+def load_helpers(jvm: JVMView, jar: Path) -> bool:
+    """Make the helpers known to a driver's JVM, running already or not; False if it does not take them."""
+    if is_loaded(jvm):
+        return True
+    try:
+        loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
+    except Py4JError as error:
+        _LOG.warning("this driver's class loader takes no jar, going on without the JVM helpers: %s", error)
+        return False
+    return is_loaded(jvm)
+
+
+def is_loaded(jvm: JVMView) -> bool:
+    """Whether the helpers can be called in this JVM."""
+    try:
+        loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        loader.loadClass(PIN)
+    except Py4JError:
+        return False
+    return True
+
+
+def default_cache() -> Path:
+    """Where a user's caches belong."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    return Path(home) / "rheostat" if home else Path.home() / ".cache" / "rheostat"
+
+
+def _writable(folder: Path) -> Path:
+    """`folder`, or a fresh one where it cannot be used: code must not come from where others can write."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK | os.X_OK) and folder.stat().st_uid == os.getuid():
+            return folder
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="rheostat-helpers-"))
+
+
+def _fingerprint() -> str:
+    """Changes with the sources and with every jar they are compiled against."""
+    digest = hashlib.sha256()
+    for source in sorted(SOURCES.glob("*.scala")):
+        digest.update(source.read_bytes())
+    for jar in sorted(_jars().glob("*.jar")):
+        digest.update(f"{jar.name} {jar.stat().st_size}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def _jars() -> Path:
+    jars = spark_home() / "jars"
+    if not any(jars.glob("scala-compiler*.jar")):
+        raise PlantError(f"no Scala compiler in {jars}, where a full Spark has one")
+    return jars
+
+
+def _compile(jar: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="compile-", dir=jar.parent) as workplace:
+        draft = Path(workplace, jar.name)
+        ran = _run_compiler(draft)
+        if ran.returncode != 0 or not draft.exists():
+            raise PlantError(f"the Scala compiler failed on {SOURCES}: {cause_in(ran.stdout)}")
+        draft.replace(jar)
+
+
+def _run_compiler(target: Path) -> "subprocess.CompletedProcess[str]":
+    sources = [str(source) for source in sorted(SOURCES.glob("*.scala"))]
+    command = [str(find_java().executable), "-Xss8m", "-XX:TieredStopAtLevel=1", "-cp", f"{_jars()}/*"]
+    command += ["scala.tools.nsc.Main", "-usejavacp", "-nowarn", "-d", str(target), *sources]
+    try:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=_COMPILE_DEADLINE_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise PlantError(f"the Scala compiler took longer than {_COMPILE_DEADLINE_S:.0f} s") from error

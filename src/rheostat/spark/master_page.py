@@ -1,0 +1,55 @@
+"""What a standalone master tells about itself on its page `/json/`."""
+
+import urllib.error
+import urllib.request
+
+import msgspec
+
+_TIMEOUT_S = 5.0
+
+
+class WorkerEntry(msgspec.Struct, frozen=True):
+    """A worker the master knows, dead ones included."""
+
+    id: str
+    host: str
+    state: str
+    cores: int
+    coresused: int
+    memory: int
+    memoryused: int
+    resources: dict[str, msgspec.Raw]
+
+
+class ApplicationEntry(msgspec.Struct, frozen=True):
+    """An application that runs or waits."""
+
+    id: str
+    name: str
+    cores: int
+    state: str
+
+
+class MasterPage(msgspec.Struct, frozen=True):
+    """The master's state, `ALIVE` once it takes workers and applications."""
+
+    url: str
+    status: str
+    workers: list[WorkerEntry]
+    activeapps: list[ApplicationEntry]
+
+    def worker_offering(self, resource: str) -> WorkerEntry | None:
+        """The worker with this resource: the living one if a dead one had it before."""
+        offering = [worker for worker in self.workers if resource in worker.resources]
+        return min(offering, key=lambda worker: worker.state != "ALIVE", default=None)
+
+
+def read_master_page(web_url: str) -> MasterPage | None:
+    """The page, or None if there is no master (yet, or any more) at `web_url`."""
+    # A proxy in the environment must not see requests to our own machine.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{web_url}/json/", timeout=_TIMEOUT_S) as answer:
+            return msgspec.json.decode(answer.read(), type=MasterPage)
+    except (urllib.error.URLError, OSError, msgspec.DecodeError):
+        return None

@@ -1,0 +1,182 @@
+"""A Spark session set up for elastic streaming: every setting a default that the user's own word overrides."""
+
+import logging
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from py4j.java_gateway import JVMView
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from rheostat.errors import ConfigError, PlantError
+from rheostat.spark import helpers
+from rheostat.spark.cluster import MASTER_HOST, ClusterAddress, EmbeddedCluster
+from rheostat.spark.java import find_java
+
+Setting = str | int | float | bool
+
+_LOG = logging.getLogger(__name__)
+_SECRET_KEY = re.compile(r"(?i)secret|password|token|access[.]?key")
+"""What Spark itself keeps out of its logs (spark.redaction.regex); we keep it out of arguments too."""
+
+_POOLS = {
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+    "spark.dynamicAllocation.minExecutors": "0",
+    "spark.dynamicAllocation.initialExecutors": "0",
+}
+"""Executors by resource profile need dynamic allocation; who decides their number is another matter."""
+
+_STICKY_SUBSTREAMS = {
+    "spark.locality.wait.process": "60s",
+    "spark.shuffle.reduceLocality.enabled": "false",
+}
+"""A stateful task waits for the executor that holds its state. Other tasks after a shuffle must not wait for
+whoever wrote the rows, or a pool would never use its new executors."""
+
+_STATE = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
+"""A batch writes what changed, not a snapshot of all state."""
+
+_LOOPBACK = {
+    "spark.driver.host": MASTER_HOST,
+    "spark.driver.bindAddress": MASTER_HOST,
+    "spark.ui.enabled": "false",
+}
+"""On the embedded cluster nothing listens to the network; Spark's driver page would, on all addresses."""
+
+_QUIET = {"spark.ui.showConsoleProgress": "false"}
+
+_FILES_BY_HELPERS = {
+    "spark.hadoop.fs.file.impl": helpers.FILE_SYSTEM,
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": helpers.ABSTRACT_FILE_SYSTEM,
+}
+_FILES_WITHOUT_HELPERS = {
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+}
+"""One forked `chmod` for each checkpoint file instead of two; the checksum file is one Spark never reads."""
+
+
+def build_session(
+    app_name: str,
+    master: str | None = None,
+    cluster: EmbeddedCluster | ClusterAddress | None = None,
+    settings: Mapping[str, Setting] | None = None,
+    *,
+    use_helpers: bool = True,
+) -> SparkSession:
+    """A new session on `master` (any Spark master URL) or on an embedded `cluster`.
+
+    What `settings` or the user's spark-defaults.conf say is never overridden. Executors run this process's
+    Python unless `spark.pyspark.python` or PYSPARK_PYTHON names another; the variable is set here, as it is
+    the only thing PySpark looks at.
+    """
+    wished = {key: _text(value) for key, value in (settings or {}).items()}
+    address = cluster.address if isinstance(cluster, EmbeddedCluster) else cluster
+    url = _master_url(master, address, wished)
+    _check_that_a_session_can_start()
+    _choose_python(wished)
+    jvm = _launch_jvm(wished, url)
+    conf = SparkConf(_jvm=jvm)
+    for key, value in wished.items():
+        conf.set(key, value)
+    if url is not None:
+        conf.setMaster(url)
+    if not conf.contains("spark.master"):
+        raise ConfigError("no Spark master: give one (such as 'local[2]' or 'spark://host:7077') or a cluster")
+    jar = _loaded_helpers(jvm) if use_helpers else None
+    for key, value in default_settings(dict(conf.getAll()), address, jar).items():
+        conf.set(key, value)
+    return SparkSession(SparkContext(conf=conf.setAppName(app_name)))
+
+
+def stop_own_allocation(spark: SparkSession) -> bool:
+    """End Spark's own allocation manager, which would move the executor totals beside us.
+
+    Idle executors then stay, and totals change only when asked. False if there was none to end. For as long
+    as the session lives there is no way back.
+    """
+    manager = spark.sparkContext._jsc.sc().executorAllocationManager()
+    if manager.isEmpty():
+        return False
+    manager.get().stop()
+    return True
+
+
+def _master_url(master: str | None, address: ClusterAddress | None, wished: Mapping[str, str]) -> str | None:
+    given = [url for url in (master, address and address.master_url, wished.get("spark.master")) if url]
+    if len(set(given)) > 1:
+        raise ConfigError(f"several Spark masters are named ({', '.join(given)}): name one")
+    return given[0] if given else None
+
+
+def _check_that_a_session_can_start() -> None:
+    if "SPARK_REMOTE" in os.environ or "SPARK_CONNECT_MODE_ENABLED" in os.environ:
+        raise PlantError("Spark Connect has no control of executors: unset SPARK_REMOTE and use a master URL")
+    if SparkContext._active_spark_context is not None:
+        name = SparkContext._active_spark_context.appName
+        raise PlantError(f"the Spark session {name!r} is active in this process: stop it first")
+    if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
+        find_java()
+
+
+def _choose_python(wished: Mapping[str, str]) -> None:
+    if "spark.pyspark.python" in wished:
+        os.environ["PYSPARK_PYTHON"] = wished["spark.pyspark.python"]
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+
+
+def _launch_jvm(wished: Mapping[str, str], url: str | None) -> JVMView:
+    """The driver's JVM, started with what it must know from its first moment.
+
+    Settings given there are visible to every user of the machine as arguments of the process, hence no
+    secrets; and they would override the user's spark-defaults.conf, hence none of our own.
+    """
+    early = SparkConf(loadDefaults=False)
+    for key, value in wished.items():
+        if not _SECRET_KEY.search(key):
+            early.set(key, value)
+    if url is not None:
+        early.setMaster(url)
+    SparkContext._ensure_initialized(conf=early)
+    assert SparkContext._jvm is not None
+    return SparkContext._jvm
+
+
+def default_settings(explicit: Mapping[str, str], address: ClusterAddress | None, jar: Path | None) -> dict[str, str]:
+    """What to set beside the user's `explicit` settings (the master among them), none of which is repeated."""
+    is_local = explicit["spark.master"].startswith("local")
+    defaults = _STATE | _STICKY_SUBSTREAMS | _QUIET
+    if not is_local and explicit.get("spark.dynamicAllocation.enabled", "true") == "true":
+        defaults |= _POOLS
+    if address is not None:
+        defaults |= _LOOPBACK | {"spark.authenticate": "true", "spark.authenticate.secret": address.secret}
+    # Only where all executors see this machine's files do they find the jar, and need it.
+    if is_local or address is not None:
+        defaults |= _FILES_WITHOUT_HELPERS if jar is None else _FILES_BY_HELPERS
+    missing = {key: value for key, value in defaults.items() if key not in explicit}
+    if jar is not None and address is not None:
+        missing |= _extended_class_path(explicit.get("spark.executor.extraClassPath"), jar)
+    return missing
+
+
+def _extended_class_path(class_path: str | None, jar: Path) -> dict[str, str]:
+    extended = str(jar) if class_path is None else f"{class_path}{os.pathsep}{jar}"
+    return {"spark.executor.extraClassPath": extended}
+
+
+def _loaded_helpers(jvm: JVMView) -> Path | None:
+    jar = helpers.helpers_jar_or_none()
+    return jar if jar is not None and helpers.load_helpers(jvm, jar) else None
+
+
+def _text(value: Setting) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,54 @@
+"""One embedded cluster and one session for all tests that need Spark."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeVar
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rheostat.spark.cluster import EmbeddedCluster
+from rheostat.spark.node import Node
+from rheostat.spark.session import build_session
+
+T = TypeVar("T")
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[EmbeddedCluster]:
+    """Two nodes of four slots; the second one answers to the label `big` as well."""
+    nodes = [Node("left", cores=4, memory="8g"), Node("right", cores=4, memory="8g", labels=("big",))]
+    with EmbeddedCluster(nodes) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def spark(cluster: EmbeddedCluster) -> Iterator[SparkSession]:
+    """Executors of one slot and 512 MiB."""
+    settings = {
+        "spark.executor.cores": 1,
+        "spark.executor.memory": "512m",
+        "spark.sql.shuffle.partitions": 2,
+        "spark.default.parallelism": 2,
+    }
+    session = build_session("tests", cluster=cluster, settings=settings)
+    yield session
+    session.stop()
+
+
+class Eventually(Protocol):
+    """Waits for what `look` finds; fails when the deadline passes first."""
+
+    def __call__(self, look: Callable[[], T | None], what: str, deadline_s: float = 90.0) -> T: ...
+
+
+@pytest.fixture(scope="session")
+def eventually() -> Eventually:
+    def wait(look: Callable[[], T | None], what: str, deadline_s: float = 90.0) -> T:
+        end = time.monotonic() + deadline_s
+        while (found := look()) is None:
+            assert time.monotonic() < end, f"waited {deadline_s} s for {what}"
+            time.sleep(0.05)
+        return found
+
+    return wait
