@@ -1,0 +1,63 @@
+"""Executors of different speeds within one operator."""
+
+import math
+from typing import ClassVar
+
+import msgspec
+
+from rheostat.errors import ConfigError
+from rheostat.queueing.gigk import GIGk
+from rheostat.queueing.margin import SplitMM1
+from rheostat.queueing.microbatch import MicroBatch
+
+
+class Mixed(msgspec.Struct, frozen=True):
+    """An operator whose executors run at `speeds` times its model's service rate, in the order they join.
+
+    k of them serve at the plain mean of their rates, so that k times it is their sum; executors beyond those
+    known are taken to be like the mean of all. A slow one that joins lowers the mean: the sojourn time may
+    rise and fall again, so gains need not fall with k.
+    """
+
+    model: GIGk | SplitMM1 | MicroBatch
+    speeds: tuple[float, ...]
+    falls: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not self.speeds or not all(0.0 < speed < math.inf for speed in self.speeds):
+            raise ConfigError(f"speeds {self.speeds!r} must be numbers above 0, one for each known executor")
+
+    @property
+    def arrival_rate(self) -> float:
+        return self.model.arrival_rate
+
+    def sojourn_s(self, executors: int) -> float:
+        return self._even(executors).sojourn_s(executors)
+
+    def utilisation(self, executors: int) -> float:
+        return self._even(executors).utilisation(executors)
+
+    def fewest(self) -> float:
+        known = range(1, len(self.speeds))
+        enough = (k for k in known if self.sojourn_s(k) < math.inf)
+        return next(enough, max(len(self.speeds), self._even(len(self.speeds)).fewest()))
+
+    def best(self) -> float:
+        return self._best()[1]
+
+    def floor_s(self) -> float:
+        return self._best()[0]
+
+    def _best(self) -> tuple[float, float]:
+        """The least sojourn time and its k: among the known executors, or with all of them and more alike."""
+        known = len(self.speeds)
+        alike = self._even(known)
+        more = (alike.floor_s(), alike.best())
+        ends = more if alike.best() > known else (alike.sojourn_s(known), known)
+        return min([*((self.sojourn_s(k), k) for k in range(1, known)), ends])
+
+    def _even(self, executors: int) -> GIGk | SplitMM1 | MicroBatch:
+        """The same operator with executors that all run at the mean of the first k."""
+        first = self.speeds[:executors]
+        mean = math.fsum(first) / len(first)
+        return msgspec.structs.replace(self.model, service_rate=self.model.service_rate * mean)
