@@ -8,6 +8,8 @@ assert plant.applied[-1].size("work") == 3
 from collections import deque
 from collections.abc import Callable, Mapping
 
+import msgspec
+
 from rheostat.clock import Clock, ManualClock
 from rheostat.plan import Plan
 from rheostat.snapshot import (
@@ -32,8 +34,8 @@ class FakePlant:
     Each has a pool of its own.
 
     Each source emits at `arrival_rate`, each executor serves at `service_rate` (a number, or one for each
-    operator). A new plan becomes real `settle_s` after it was applied, all at once. What was applied is in
-    `applied`. Snapshots put into `script` are shown before its own; an error put into `failures` under
+    operator). What a new plan wants for an operator becomes real `settle_s` after it was applied. What was
+    applied is in `applied`. Snapshots put into `script` are shown before its own; an error put into `failures` under
     "observe", "apply" or "reached" is raised there until it is taken out; `obstacles` is what `apply` returns,
     and while there are any no plan becomes real.
     """
@@ -55,9 +57,10 @@ class FakePlant:
         self.failures: dict[str, Exception] = {}
         self.obstacles: tuple[str, ...] = ()
         self._arrival_rate = arrival_rate
-        self._settle_s = settle_s
+        self.settle_s = settle_s
         self._running = self._wanted = plan or Plan.initial(topology)
-        self._wanted_since_s = self._flowed_until_s = self.clock.now()
+        self._wanted_since_s: dict[str, float] = {}
+        self._flowed_until_s = self.clock.now()
         self._emitted = dict.fromkeys(topology.sources, 0.0)
         self._sent: dict[str, float] = {}
         rates = service_rate if isinstance(service_rate, Mapping) else dict.fromkeys(topology.operators, service_rate)
@@ -72,30 +75,27 @@ class FakePlant:
         self._raise("apply")
         self._flow()
         self.applied.append(plan)
-        if plan != self._wanted:
-            self._wanted, self._wanted_since_s = plan, self.clock.now()
+        for name in self.topology.operators:
+            if not _same(plan, self._wanted, name):
+                self._wanted_since_s[name] = self.clock.now()
+        self._wanted = plan
         self._settle()
         return self.obstacles
 
     def reached(self, plan: Plan) -> frozenset[str]:
         self._raise("reached")
         self._settle()
-        return frozenset(name for name in self.topology.operators if self._runs_as(plan, name))
+        return frozenset(name for name in self.topology.operators if _same(plan, self._running, name))
 
     def _raise(self, where: str) -> None:
         if where in self.failures:
             raise self.failures[where]
 
     def _settle(self) -> None:
-        if not self.obstacles and self.clock.now() >= self._wanted_since_s + self._settle_s:
-            self._running = self._wanted
-
-    def _runs_as(self, plan: Plan, operator: str) -> bool:
-        return (
-            plan.pool(operator) == self._running.pool(operator)
-            and plan.assignment.get(operator) == self._running.assignment.get(operator)
-            and plan.grouping.get(operator) == self._running.grouping.get(operator)
-        )
+        for name, since_s in list(self._wanted_since_s.items()):
+            if not self.obstacles and self.clock.now() >= since_s + self.settle_s:
+                self._running = _with(self._running, self._wanted, name)
+                del self._wanted_since_s[name]
 
     def _flow(self) -> None:
         """Let the records flow up to now. What a loop sends back arrives at the next call."""
@@ -127,6 +127,25 @@ class FakePlant:
             ),
             latency=None if terminal is None else terminal.latency,
         )
+
+
+def _parts(plan: Plan, operator: str) -> tuple[object, ...]:
+    return plan.pool(operator), plan.assignment.get(operator), plan.grouping.get(operator)
+
+
+def _same(one: Plan, other: Plan, operator: str) -> bool:
+    return _parts(one, operator) == _parts(other, operator)
+
+
+def _with(running: Plan, wanted: Plan, operator: str) -> Plan:
+    """What runs, with one operator as it is wanted."""
+    pool = running.pool_of[operator]
+    return msgspec.structs.replace(
+        running,
+        pools={**running.pools, pool: wanted.pools[pool]},
+        assignment={**running.assignment, **{k: v for k, v in wanted.assignment.items() if k == operator}},
+        grouping={**running.grouping, **{k: v for k, v in wanted.grouping.items() if k == operator}},
+    )
 
 
 class _Flow:

@@ -67,9 +67,9 @@ def test_it_waits_while_a_change_is_under_way():
 @pytest.mark.parametrize(
     ("utilisation", "budget", "words"),
     [
-        (0.95, Budget(most={"a": 4}), "4 executors are the most allowed"),
+        (0.95, Budget(most={"a": 4}), "4 executors is the most allowed"),
         (0.95, Budget(total=8), "the budget of 8 is spent"),
-        (0.10, Budget(least={"a": 4}), "4 executors are the least allowed"),
+        (0.10, Budget(least={"a": 4}), "4 executors is the least allowed"),
     ],
 )
 def test_the_budget_bounds_it_and_it_says_so(utilisation, budget, words):

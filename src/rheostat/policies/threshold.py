@@ -14,6 +14,7 @@ from rheostat.decision import Decision, Effect, Hold, Scale
 from rheostat.errors import ConfigError
 from rheostat.policies.policy import Observation, PolicyOptions
 from rheostat.sla import Goal
+from rheostat.words import executors
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -79,7 +80,7 @@ class Threshold:
         over = f"utilisation {utilisation:.0%} is above {self.options.high:.0%}"
         most = min(self._goal.budget.maximum(each) for each in operators)
         if size >= most:
-            return Hold(operator=operator, reason=f"{over}, but {most:.0f} executors are the most allowed")
+            return Hold(operator=operator, reason=f"{over}, but {executors(most)} is the most allowed")
         if spare < 1:
             return Hold(operator=operator, reason=f"{over}, but the budget of {self._goal.budget.total} is spent")
         return _scale(operator, size, size + 1, utilisation, over)
@@ -89,7 +90,7 @@ class Threshold:
         under = f"utilisation {utilisation:.0%} is below {self.options.low:.0%}"
         least = max(self._goal.budget.minimum(each) for each in operators)
         if size <= least:
-            return Hold(operator=operator, reason=f"{under}, but {least} executors are the least allowed")
+            return Hold(operator=operator, reason=f"{under}, but {executors(least)} is the least allowed")
         left = utilisation * size / (size - 1)
         if left > self.options.high:
             reason = f"{under}, but one executor fewer would bring {left:.0%}, above {self.options.high:.0%}"
@@ -99,6 +100,6 @@ class Threshold:
 
 def _scale(operator: str, size: int, wanted: int, utilisation: float, why: str) -> Scale:
     expected = utilisation * size / wanted
-    reason = f"{why}: {wanted} executors instead of {size} would bring {expected:.0%}"
+    reason = f"{why}: {executors(wanted)} instead of {size} would bring {expected:.0%}"
     predicted = Effect(utilisation=expected, executors=wanted)
     return Scale(operator=operator, executors=wanted, reason=reason, predicted=predicted)

@@ -1,0 +1,169 @@
+"""Policies suggest; the guards refuse what must not be done now, each for one reason, in words."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from rheostat.decision import Decision, Hold, Regroup, Scale
+from rheostat.duration import human
+from rheostat.loop_options import LoopOptions
+from rheostat.measure.measures import Measures
+from rheostat.period import Ruling, Verdict
+from rheostat.plan import Plan, StaleDecisionError
+from rheostat.sla import Goal
+from rheostat.snapshot import Snapshot
+from rheostat.words import executors
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What guards look at. `measured` is unsmoothed; `settling` are the operators with a treatment under way."""
+
+    goal: Goal
+    options: LoopOptions
+    time_s: float
+    snapshot: Snapshot
+    measured: Measures
+    plan: Plan
+    settling: frozenset[str] = frozenset()
+    last_act_s: float | None = None
+    paused: bool = False
+
+    def concerned(self, decision: Decision) -> list[str]:
+        """The operators that `decision` touches: all that share the pool."""
+        return self.plan.sharing(self.plan.pool_of[decision.operator])
+
+
+Guard = Callable[[Decision, Context, Plan], str | None]
+"""Why a decision that would lead to the given plan is refused, or None."""
+
+
+def while_paused(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    return "paused" if context.paused else None
+
+
+def on_a_stale_snapshot(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    age_s = context.time_s - context.snapshot.time_s
+    if age_s <= context.options.max_age_s:
+        return None
+    return f"the snapshot is {human(age_s)} old; at most {human(context.options.max_age_s)} is allowed"
+
+
+def on_missing_measurements(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    """Neither more nor fewer executors are right when the load is not known (StreamSwitch 4.3)."""
+    for operator in context.concerned(decision):
+        measures = context.measured.operators[operator]
+        for what, rate in (("arrivals", measures.arrival_rate), ("completions", measures.completion_rate)):
+            if rate is None:
+                return f"the {what} at {operator!r} could not be measured"
+    return None
+
+
+def during_a_treatment(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    under_way = context.settling.intersection(context.concerned(decision))
+    return f"a treatment of {', '.join(sorted(under_way))} is under way" if under_way else None
+
+
+def within_the_cool_down(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    """T_ra of DRS. Decisions of the same turn are one act."""
+    if context.last_act_s is None or context.options.dry_run:
+        return None
+    wait_s = context.last_act_s + context.options.t_ra_s - context.time_s
+    return f"T_ra: {human(wait_s)} must pass until the next act" if wait_s > 1e-9 else None
+
+
+def against_the_key(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    """Records of one key may be spread over executors only where somebody merges the partial results."""
+    operator = context.goal.topology.operators[decision.operator]
+    if not isinstance(decision, Regroup) or not operator.keyed or operator.merge is not None:
+        return None
+    return (
+        f"{operator.name!r} is keyed by {operator.key!r} and nothing merges behind it: no {decision.grouping!r} there"
+    )
+
+
+def without_a_change(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    unchanged = msgspec.structs.replace(proposed, revision=context.plan.revision) == context.plan
+    return "it changes nothing" if unchanged else None
+
+
+def beyond_the_bounds(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    """Outside of the bounds only steps towards them are allowed: they may have been drawn after the plan."""
+    for operator in context.concerned(decision):
+        before, after = context.plan.size(operator), proposed.size(operator)
+        least, most = context.goal.budget.minimum(operator), context.goal.budget.maximum(operator)
+        if after > most and after > before:
+            return f"{executors(after)} for {operator!r}: at most {most:.0f} are allowed"
+        if after < least and after < before:
+            return f"{executors(after)} for {operator!r}: at least {least} are needed"
+    return None
+
+
+def beyond_the_budget(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    budget = context.goal.budget.total
+    if budget is None or proposed.total <= max(budget, context.plan.total):
+        return None
+    return f"{executors(proposed.total)} in all: the budget is {budget}"
+
+
+GUARDS: tuple[Guard, ...] = (
+    while_paused,
+    on_a_stale_snapshot,
+    on_missing_measurements,
+    during_a_treatment,
+    within_the_cool_down,
+    against_the_key,
+    without_a_change,
+    beyond_the_bounds,
+    beyond_the_budget,
+)
+
+
+def arbitrate(
+    decisions: Sequence[Decision],
+    context: Context,
+    loads: Callable[[], Mapping[str, Sequence[float]]] = dict,
+    guards: Sequence[Guard] = GUARDS,
+) -> tuple[tuple[Verdict, ...], Plan]:
+    """A verdict on each decision, and the plan that the accepted ones lead to.
+
+    Those that free executors come first, so that others may use them within the budget. `loads` weighs the
+    substreams where a decision leaves the spread to the plan. In a dry run the plan stays as it is.
+    """
+    start, verdicts = context.plan, []
+    decided: set[str] = set()
+    for decision in sorted(decisions, key=lambda d: not _frees_executors(d, start)):
+        verdict, plan = _judge(decision, context, loads, guards, decided)
+        context = replace(context, plan=plan)
+        verdicts.append(verdict)
+        decided.add(decision.operator)
+    return tuple(verdicts), start if context.options.dry_run else context.plan
+
+
+def _judge(
+    decision: Decision,
+    context: Context,
+    loads: Callable[[], Mapping[str, Sequence[float]]],
+    guards: Sequence[Guard],
+    decided: set[str],
+) -> tuple[Verdict, Plan]:
+    if decision.operator in decided:
+        return Verdict(decision, Ruling.REFUSED, f"a second decision on {decision.operator!r}"), context.plan
+    if isinstance(decision, Hold):
+        return Verdict(decision, Ruling.HELD), context.plan
+    try:
+        proposed = context.plan.after(decision, loads() if isinstance(decision, Scale) else None)
+    except StaleDecisionError as error:
+        return Verdict(decision, Ruling.REFUSED, str(error)), context.plan
+    for guard in guards:
+        if (why := guard(decision, context, proposed)) is not None:
+            return Verdict(decision, Ruling.REFUSED, why), context.plan
+    if context.options.dry_run:
+        return Verdict(decision, Ruling.DRY_RUN, "dry run"), proposed
+    return Verdict(decision, Ruling.ACCEPTED, revision=proposed.revision), proposed
+
+
+def _frees_executors(decision: Decision, plan: Plan) -> bool:
+    known = decision.operator in plan.pool_of
+    return known and isinstance(decision, Scale) and decision.executors < plan.size(decision.operator)

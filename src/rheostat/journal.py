@@ -1,0 +1,258 @@
+"""What was seen, decided and done, in one file that survives a crash at any point.
+
+Each turn of the loop is one transaction, committed before its plan is applied: a plan that somebody may have begun
+to make real is always in the journal. A new plan is on the disk before `write` returns and survives a power
+failure; what was only seen may lie in the system's cache and survives a crash of the program.
+
+Snapshots are JSON. They could be compressed to a third, but it would take longer to read them than to decode them;
+`keep_snapshots` bounds the file instead. Plans, decisions, outcomes and problems are kept for ever.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rheostat.decision import AnyDecision, Effect
+from rheostat.errors import ConfigError, JournalError
+from rheostat.journal_file import MEMORY, JournalFile
+from rheostat.period import Period, Problem, Ruling, Verdict
+from rheostat.plan import Plan
+from rheostat.records import Recorded, RecordedDecision, Resumed, Run, UnderWay
+from rheostat.snapshot import Snapshot
+from rheostat.topology import Topology
+
+_PRUNE_EVERY = 64
+_PAGE = 512
+
+_encode = msgspec.json.encode
+_decode_snapshot = msgspec.json.Decoder(Snapshot).decode
+_decode_plan = msgspec.json.Decoder(Plan).decode
+_decode_decision: Any = msgspec.json.Decoder(AnyDecision).decode
+
+
+class Journal:
+    """The journal at `path`; without one it is kept in memory and goes with the process.
+
+    One controller writes it; any number of others may read it at the same time with `read_only`.
+    """
+
+    def __init__(
+        self, path: Path | str = MEMORY, *, keep_snapshots: int | None = None, read_only: bool = False
+    ) -> None:
+        if keep_snapshots is not None and keep_snapshots < 1:
+            raise ConfigError(f"keep_snapshots {keep_snapshots!r} must be a whole number >= 1, or None to keep all")
+        self._file = JournalFile(path, read_only=read_only)
+        self._keep = keep_snapshots
+        self._run = 0
+        self._last_plan: Plan | None = None
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def resume(self, topology: Topology) -> Resumed | None:
+        """Where the last run stopped; None in a new journal. One of another topology is refused."""
+        runs = self.runs()
+        if not runs:
+            return None
+        last = list(runs.values())[-1]
+        if last.fingerprint != topology.fingerprint():
+            raise JournalError(
+                f"journal {self._file.path} is of topology {last.goal.topology!r} ({last.fingerprint}), "
+                f"not of {topology.name!r} ({topology.fingerprint()}): use another file"
+            )
+        [(revision, last_act_s)] = self._file.rows("SELECT max(revision), max(time_s) FILTER (WHERE act) FROM plans")
+        return Resumed(self._plan(revision), last_act_s, self._under_way())
+
+    def begin(self, run: Run, plan: Plan) -> None:
+        """A new run, and the plan it starts with, unless it is there already."""
+        with self._file.transaction(durable=True) as connection:
+            self._run = _insert(connection, "runs", body=_encode(run))
+            connection.execute(
+                "INSERT OR IGNORE INTO plans VALUES (?, ?, 0, ?)", (plan.revision, run.started_s, _encode(plan))
+            )
+
+    def write(self, period: Period) -> None:
+        """One turn of the loop, all or nothing."""
+        acted = period.plan.revision != period.before.revision
+        with self._file.transaction(durable=acted) as connection:
+            if period.snapshot is not None:
+                seen = self._write_snapshot(connection, period, period.snapshot)
+                self._write_decisions(connection, period, seen)
+                self._prune(connection, seen)
+            if acted:
+                _insert(
+                    connection,
+                    "plans",
+                    revision=period.plan.revision,
+                    time_s=period.time_s,
+                    act=1,
+                    body=_encode(period.plan),
+                )
+            for outcome in period.outcomes:
+                observed = None if outcome.observed is None else _encode(outcome.observed)
+                connection.execute(
+                    "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?)",
+                    (outcome.revision, period.time_s, observed, outcome.note),
+                )
+            self._write_problems(connection, period.time_s, period.news)
+
+    def note(self, time_s: float, problems: Iterable[Problem]) -> None:
+        """Problems that came up after the turn was written."""
+        with self._file.transaction(durable=False) as connection:
+            self._write_problems(connection, time_s, problems)
+
+    def runs(self) -> dict[int, Run]:
+        """All runs by number, the oldest first."""
+        rows = self._file.rows("SELECT id, body FROM runs ORDER BY id")
+        return {number: msgspec.json.decode(body, type=Run) for number, body in rows}
+
+    def recorded(self, run: int) -> Iterator[Recorded]:
+        """The observations of one run, the oldest first."""
+        last = 0
+        while rows := self._file.rows(f"{_SNAPSHOTS} WHERE run = ? AND id > ? ORDER BY id LIMIT {_PAGE}", (run, last)):
+            yield from map(self._recorded, rows)
+            last = rows[-1][0]
+
+    def last_recorded(self, count: int, before_run: int | None = None) -> list[Recorded]:
+        """The last `count` observations, or the last before a run began, the oldest first."""
+        where, values = ("", (count,)) if before_run is None else ("WHERE run < ?", (before_run, count))
+        rows = self._file.rows(f"{_SNAPSHOTS} {where} ORDER BY id DESC LIMIT ?", values)
+        return [self._recorded(row) for row in reversed(rows)]
+
+    def decisions(self, run: int | None = None) -> list[RecordedDecision]:
+        """The decisions that wanted a change, with their outcomes, the oldest first."""
+        where, values = ("", ()) if run is None else ("WHERE d.run = ?", (run,))
+        rows = self._file.rows(
+            "SELECT d.run, d.snapshot, d.time_s, d.body, d.ruling, d.why, d.revision, o.observed, o.note "
+            f"FROM decisions d LEFT JOIN outcomes o ON o.revision = d.revision {where} ORDER BY d.id",
+            values,
+        )
+        return [_recorded_decision(*row) for row in rows]
+
+    def problems(self) -> list[tuple[float, Problem]]:
+        """When which problem began, changed or ended, the oldest first."""
+        rows = self._file.rows("SELECT time_s, place, what FROM problems ORDER BY id")
+        return [(time_s, Problem(place, what)) for time_s, place, what in rows]
+
+    def plans(self) -> list[tuple[float, Plan]]:
+        """Since when which plan was wanted, the oldest first."""
+        rows = self._file.rows("SELECT time_s, body FROM plans ORDER BY revision")
+        return [(time_s, _decode_plan(body)) for time_s, body in rows]
+
+    def _write_snapshot(self, connection: sqlite3.Connection, period: Period, snapshot: Snapshot) -> int:
+        held = [verdict.decision for verdict in period.ruled(Ruling.HELD)]
+        return _insert(
+            connection,
+            "snapshots",
+            run=self._run,
+            time_s=snapshot.time_s,
+            revision=period.before.revision,
+            settling=_encode(sorted(period.settling)),
+            holds=_encode(held),
+            body=_encode(snapshot),
+        )
+
+    def _write_decisions(self, connection: sqlite3.Connection, period: Period, snapshot: int) -> None:
+        for verdict in period.verdicts:
+            if verdict.ruling is not Ruling.HELD:
+                _insert(
+                    connection, "decisions", run=self._run, snapshot=snapshot, **_decision_row(verdict, period.time_s)
+                )
+
+    def _write_problems(self, connection: sqlite3.Connection, time_s: float, problems: Iterable[Problem]) -> None:
+        for problem in problems:
+            _insert(connection, "problems", run=self._run, time_s=time_s, place=problem.place, what=problem.what)
+
+    def _prune(self, connection: sqlite3.Connection, newest: int) -> None:
+        if self._keep is not None and newest % _PRUNE_EVERY == 0:
+            connection.execute("DELETE FROM snapshots WHERE id <= ?", (newest - self._keep,))
+
+    def _under_way(self) -> tuple[UnderWay, ...]:
+        """Accepted decisions without an outcome; of several on one operator the newest."""
+        rows = self._file.rows(
+            "SELECT max(d.revision), d.operator, d.time_s FROM decisions d LEFT JOIN outcomes o USING (revision) "
+            "WHERE d.revision IS NOT NULL AND o.revision IS NULL GROUP BY d.operator ORDER BY 1"
+        )
+        return tuple(UnderWay(*row) for row in rows)
+
+    def _recorded(self, row: Sequence[Any]) -> Recorded:
+        number, run, revision, settling, holds, body = row
+        return Recorded(
+            number,
+            run,
+            _decode_snapshot(body),
+            self._plan(revision),
+            frozenset(msgspec.json.decode(settling)) if settling != b"[]" else frozenset(),
+            holds,
+        )
+
+    def _plan(self, revision: int) -> Plan:
+        """Neighbouring observations have the same plan: the last one is kept."""
+        if self._last_plan is None or self._last_plan.revision != revision:
+            [(body,)] = self._file.rows("SELECT body FROM plans WHERE revision = ?", (revision,))
+            self._last_plan = _decode_plan(body)
+        return self._last_plan
+
+
+class NullJournal:
+    """A journal that keeps nothing, for simulations that nobody resumes."""
+
+    def close(self) -> None: ...
+
+    def resume(self, topology: Topology) -> Resumed | None:
+        return None
+
+    def begin(self, run: Run, plan: Plan) -> None: ...
+
+    def write(self, period: Period) -> None: ...
+
+    def note(self, time_s: float, problems: Iterable[Problem]) -> None: ...
+
+    def last_recorded(self, count: int, before_run: int | None = None) -> list[Recorded]:
+        return []
+
+
+_SNAPSHOTS = "SELECT id, run, revision, settling, holds, body FROM snapshots"
+
+
+def _insert(connection: sqlite3.Connection, table: str, **values: Any) -> int:
+    columns, marks = ", ".join(values), ", ".join("?" * len(values))
+    cursor = connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", tuple(values.values()))
+    return int(cursor.lastrowid or 0)
+
+
+def _decision_row(verdict: Verdict, time_s: float) -> dict[str, Any]:
+    decision = verdict.decision
+    return {
+        "time_s": time_s,
+        "operator": decision.operator,
+        "kind": decision.kind,
+        "ruling": verdict.ruling.value,
+        "why": verdict.why,
+        "revision": verdict.revision,
+        "body": _encode(decision),
+    }
+
+
+def _recorded_decision(
+    run: int,
+    snapshot: int,
+    time_s: float,
+    body: bytes,
+    ruling: str,
+    why: str,
+    revision: int | None,
+    observed: bytes | None,
+    note: str | None,
+) -> RecordedDecision:
+    effect = None if observed is None else msgspec.json.decode(observed, type=Effect)
+    return RecordedDecision(run, snapshot, time_s, _decode_decision(body), Ruling(ruling), why, revision, effect, note)

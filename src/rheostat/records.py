@@ -1,0 +1,68 @@
+"""What a journal gives back: runs, observations and decisions as they were written."""
+
+from typing import Any
+
+import msgspec
+
+from rheostat.decision import Decision, Effect, Hold
+from rheostat.goal_record import GoalRecord
+from rheostat.period import Ruling
+from rheostat.plan import Plan
+from rheostat.snapshot import Snapshot
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One life of a controller: its task, its policy, and how many recorded observations it began with."""
+
+    started_s: float
+    fingerprint: str
+    goal: GoalRecord
+    policy: str
+    options: dict[str, Any]
+    remembered: int = 0
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """One observation as the policy was shown it."""
+
+    id: int
+    run: int
+    snapshot: Snapshot
+    plan: Plan
+    settling: frozenset[str]
+    holds_json: bytes
+
+    @property
+    def holds(self) -> tuple[Hold, ...]:
+        """What the policy left as it was, and why."""
+        return msgspec.json.decode(self.holds_json, type=tuple[Hold, ...])
+
+
+class RecordedDecision(msgspec.Struct, frozen=True):
+    """One decision that wanted a change: what became of it, what it predicted, and what was observed."""
+
+    run: int
+    snapshot: int
+    time_s: float
+    decision: Decision
+    ruling: Ruling
+    why: str
+    revision: int | None
+    observed: Effect | None
+    note: str | None
+
+
+class UnderWay(msgspec.Struct, frozen=True):
+    """An accepted decision whose outcome is not known yet."""
+
+    revision: int
+    operator: str
+    time_s: float
+
+
+class Resumed(msgspec.Struct, frozen=True):
+    """Where the last run stopped."""
+
+    plan: Plan
+    last_act_s: float | None
+    under_way: tuple[UnderWay, ...]

@@ -1,0 +1,173 @@
+"""What a policy would have decided on what another one saw: any policy over the snapshots of a journal.
+
+The plans are those that were in force: a replay cannot know what the plant would have done under others. The same
+policy with the same options decides the same again.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rheostat.decision import Decision, Hold
+from rheostat.journal import Journal
+from rheostat.measure.rates import Measurer
+from rheostat.memory import remember, show
+from rheostat.policies.policy import Policy
+from rheostat.policies.registry import make_policy
+from rheostat.records import RecordedDecision, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where the two did not want the same for one operator; None is a hold."""
+
+    time_s: float
+    operator: str
+    recorded: Decision | None
+    replayed: Decision | None
+
+    def __str__(self) -> str:
+        recorded, replayed = describe(self.recorded), describe(self.replayed)
+        why = f" ({self.replayed.reason})" if self.replayed else ""
+        return f"{_moment(self.time_s)}  {self.operator}: recorded {recorded}, replayed {replayed}{why}"
+
+
+@dataclass(slots=True)
+class ReplayReport:
+    """How two policies compare on the same observations.
+
+    `recorded` and `replayed` count the decisions by kind, holds left out. `agreed` counts the decisions on which
+    both wanted the same. `failures` are the observations on which the policy raised an error. `complete` is false
+    when snapshots were let go of: a policy with a memory may then decide otherwise at first.
+    """
+
+    policy: str
+    options: dict[str, Any]
+    snapshots: int = 0
+    agreed: int = 0
+    failures: int = 0
+    complete: bool = True
+    recorded: Counter[str] = field(default_factory=Counter)
+    replayed: Counter[str] = field(default_factory=Counter)
+    differences: list[Difference] = field(default_factory=list)
+
+    def text(self, limit: int = 20) -> str:
+        """For a terminal: the counts, and the first `limit` differences."""
+        lines = [
+            f"{self.snapshots} snapshots replayed with {self.policy} {_listed(self.options)}".rstrip(),
+            f"recorded: {_listed(self.recorded) or 'only holds'}",
+            f"replayed: {_listed(self.replayed) or 'only holds'}",
+            f"the same in {self.agreed} decisions, otherwise in {len(self.differences)}",
+        ]
+        if self.failures:
+            lines.append(f"the policy failed on {self.failures} snapshots")
+        if not self.complete:
+            lines.append("old snapshots are gone: the policy starts without what it remembered then")
+        lines += [f"  {difference}" for difference in self.differences[:limit]]
+        if len(self.differences) > limit:
+            lines.append(f"  and {len(self.differences) - limit} more")
+        return "\n".join(lines)
+
+
+def replay(
+    journal: Path | str | Journal, policy: str | None = None, options: Mapping[str, Any] | None = None
+) -> ReplayReport:
+    """Show the observations of `journal` to `policy`, by default the one that was recorded.
+
+    Options that are not given are as recorded, if it is the recorded policy, and the policy's defaults otherwise.
+    """
+    if not isinstance(journal, Journal):
+        with Journal(journal, read_only=True) as opened:
+            return replay(opened, policy, options)
+    report = ReplayReport(policy or "", {})
+    for number, run in journal.runs().items():
+        _replay_run(journal, number, run, _policy(run, policy, options or {}), report)
+    return report
+
+
+def decisions_again(journal: Journal, number: int, run: Run, policy: Policy) -> Iterator["Replayed"]:
+    """What `policy` decides at each observation of one run, with the memory that the run began with."""
+    measurer = Measurer(run.goal.goal().topology, policy.options.smoothing)
+    remember(policy, measurer, journal.last_recorded(run.remembered, before_run=number))
+    for each in journal.recorded(number):
+        try:
+            yield Replayed(each.id, each.snapshot.time_s, show(policy, measurer, each))
+        except Exception:
+            yield Replayed(each.id, each.snapshot.time_s, (), failed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The decisions on one observation, or that the policy failed on it."""
+
+    id: int
+    time_s: float
+    decisions: Sequence[Decision]
+    failed: bool = False
+
+
+def describe(decision: Decision | None) -> str:
+    """A decision in a few words, without its reason: "scale executors=3"."""
+    if decision is None:
+        return "hold"
+    details = {name: value for name, value in _substance(decision).items() if name not in ("kind", "operator")}
+    return " ".join([decision.kind, *(f"{name}={value}" for name, value in details.items() if value not in ([], ()))])
+
+
+def _policy(run: Run, name: str | None, options: Mapping[str, Any]) -> Policy:
+    same = name in (None, run.policy)
+    return make_policy(name or run.policy, run.goal.goal(), {**(run.options if same else {}), **options})
+
+
+def _replay_run(journal: Journal, number: int, run: Run, policy: Policy, report: ReplayReport) -> None:
+    report.policy, report.options = policy.name, msgspec.to_builtins(policy.options)
+    recorded: dict[int, list[RecordedDecision]] = defaultdict(list)
+    for one in journal.decisions(number):
+        recorded[one.snapshot].append(one)
+    for replayed in decisions_again(journal, number, run, policy):
+        report.snapshots += 1
+        report.failures += replayed.failed
+        _compare([one.decision for one in recorded.pop(replayed.id, ())], replayed, report)
+    report.complete = report.complete and not recorded and _has_memory(journal, number, run)
+
+
+def _has_memory(journal: Journal, number: int, run: Run) -> bool:
+    return len(journal.last_recorded(run.remembered, before_run=number)) == run.remembered
+
+
+def _compare(recorded: Sequence[Decision], replayed: Replayed, report: ReplayReport) -> None:
+    then, now = _wanted(recorded), _wanted(replayed.decisions)
+    report.recorded.update(decision.kind for decision in then.values())
+    report.replayed.update(decision.kind for decision in now.values())
+    for operator in {**then, **now}:
+        old, new = then.get(operator), now.get(operator)
+        if old is not None and new is not None and _substance(old) == _substance(new):
+            report.agreed += 1
+        else:
+            report.differences.append(Difference(replayed.time_s, operator, old, new))
+
+
+def _wanted(decisions: Sequence[Decision]) -> dict[str, Decision]:
+    return {decision.operator: decision for decision in decisions if not isinstance(decision, Hold)}
+
+
+def _substance(decision: Decision) -> dict[str, Any]:
+    """What is to be done, without why and what for."""
+    plain: dict[str, Any] = msgspec.to_builtins(decision)
+    return {name: value for name, value in plain.items() if name not in ("reason", "predicted")}
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+def _moment(time_s: float) -> str:
+    """A date for times since the epoch, plain seconds for a simulator's."""
+    if time_s < 1e9:
+        return f"{time_s:.1f} s"
+    return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%d %H:%M:%S")

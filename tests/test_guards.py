@@ -1,0 +1,233 @@
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rheostat.decision import Hold, Location, Move, Moves, Place, Regroup, Scale
+from rheostat.guards import Context, arbitrate
+from rheostat.loop_options import LoopOptions
+from rheostat.measure.measures import Measures, OperatorMeasures
+from rheostat.period import Ruling
+from rheostat.plan import Plan, PoolPlan
+from rheostat.sla import Budget, Goal
+from rheostat.snapshot import Snapshot
+from rheostat.topology import Operator, Source, Topology
+
+TOPOLOGY = Topology(
+    "t",
+    [
+        Source("in"),
+        Operator("split", inputs="in"),
+        Operator("part", inputs="split", key="word", substreams=6, merge="sum"),
+        Operator("sum", inputs="part", key="word", substreams=6),
+    ],
+)
+PLAN = Plan.initial(TOPOLOGY, 2)
+MEASURED = OperatorMeasures(arrival_rate=10.0, completion_rate=10.0)
+
+
+def context(plan=PLAN, budget=None, options=None, age_s=0.0, unmeasured=(), **more):
+    operators = {name: OperatorMeasures() if name in unmeasured else MEASURED for name in TOPOLOGY.operators}
+    return Context(
+        goal=Goal(TOPOLOGY, budget=budget or Budget()),
+        options=options or LoopOptions("10s"),
+        time_s=1000.0,
+        snapshot=Snapshot(1000.0 - age_s, ()),
+        measured=Measures(10.0, operators),
+        plan=plan,
+        **more,
+    )
+
+
+def scale(operator, executors, **more):
+    return Scale(operator=operator, executors=executors, reason="test", **more)
+
+
+def judged(*decisions, **more):
+    verdicts, plan = arbitrate(decisions, context(**more))
+    return [(verdict.decision.operator, verdict.ruling.value, verdict.why) for verdict in verdicts], plan
+
+
+def refusal(decision, **more):
+    [(_, ruling, why)], plan = judged(decision, **more)
+    assert (ruling, plan) == ("refused", more.get("plan", PLAN))
+    return why
+
+
+def accepts(decision, **more):
+    [(_, ruling, _)], plan = judged(decision, **more)
+    return ruling == "accepted" and plan != more.get("plan", PLAN)
+
+
+def test_a_decision_that_nothing_speaks_against_leads_to_its_plan_and_is_named_by_its_revision():
+    decision = scale("sum", 3)
+    [verdict], plan = arbitrate([decision], context())
+    assert (verdict.ruling, verdict.revision) == (Ruling.ACCEPTED, 1)
+    assert plan == PLAN.after(decision)
+
+
+def test_a_hold_is_neither_accepted_nor_refused():
+    assert judged(Hold(operator="sum", reason="fine")) == ([("sum", "held", "")], PLAN)
+
+
+def test_nothing_is_done_while_paused():
+    assert refusal(scale("sum", 3), paused=True) == "paused"
+
+
+def test_nothing_is_done_on_a_stale_snapshot():
+    assert refusal(scale("sum", 1), age_s=31.0) == "the snapshot is 31s old; at most 30s is allowed"
+    assert accepts(scale("sum", 1), age_s=30.0)
+    assert refusal(scale("sum", 1), age_s=6.0, options=LoopOptions("10s", max_age="5s"))
+
+
+@pytest.mark.parametrize("executors", [1, 3])
+def test_nothing_is_done_about_an_operator_that_could_not_be_measured(executors):
+    assert refusal(scale("sum", executors), unmeasured=["sum"]) == "the arrivals at 'sum' could not be measured"
+    assert accepts(scale("sum", executors), unmeasured=["split"])
+
+
+def test_an_operator_has_one_treatment_at_a_time():
+    assert refusal(scale("sum", 3), settling=frozenset(["sum"])) == "a treatment of sum is under way"
+    assert accepts(scale("sum", 3), settling=frozenset(["split"]))
+
+
+def test_operators_that_share_a_pool_are_treated_as_one():
+    shared = Plan(0, {"both": PoolPlan.of(2), "sum": PoolPlan.of(1)}, {"split": "both", "part": "both", "sum": "sum"})
+    why = refusal(scale("split", 3), plan=shared, settling=frozenset(["part"]))
+    assert why == "a treatment of part is under way"
+    assert "the arrivals at 'part'" in refusal(scale("split", 3), plan=shared, unmeasured=["part"])
+    assert "'part': at most 2" in refusal(scale("split", 3), plan=shared, budget=Budget(most={"part": 2}))
+
+
+def test_T_ra_must_pass_between_two_acts():
+    options = LoopOptions("10s", t_ra="1m")
+    assert refusal(scale("sum", 3), options=options, last_act_s=950.0) == "T_ra: 10s must pass until the next act"
+    assert accepts(scale("sum", 3), options=options, last_act_s=940.0)
+    assert accepts(scale("sum", 3), options=options, last_act_s=None)
+
+
+def test_decisions_of_one_turn_are_one_act():
+    rulings, plan = judged(scale("sum", 3), scale("split", 3), options=LoopOptions(t_ra="1h"))
+    assert [ruling for _, ruling, _ in rulings] == ["accepted", "accepted"]
+    assert plan.revision == 2
+
+
+@pytest.mark.parametrize(
+    "options", [LoopOptions(dry_run=True), LoopOptions(t_ra="forever"), LoopOptions(t_ra=math.inf)]
+)
+def test_a_dry_run_judges_everything_and_changes_nothing(options):
+    rulings, plan = judged(
+        scale("sum", 3), scale("split", 4), options=options, budget=Budget(total=8), last_act_s=999.0
+    )
+    assert rulings == [
+        ("sum", "dry-run", "dry run"),
+        ("split", "refused", "9 executors in all: the budget is 8"),
+    ]
+    assert plan == PLAN
+
+
+def test_records_of_one_key_are_not_spread_unless_somebody_merges_them():
+    regroup = {name: Regroup(operator=name, grouping="load_aware", reason="test") for name in TOPOLOGY.operators}
+    assert "'sum' is keyed by 'word' and nothing merges behind it" in refusal(regroup["sum"])
+    assert accepts(regroup["part"])
+    assert accepts(regroup["split"])
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        scale("sum", 2),
+        Move(operator="sum", moves=(), reason="test"),
+        Place(operator="sum", locations={}, reason="test"),
+    ],
+)
+def test_a_decision_without_a_change_does_not_use_up_the_next_act(decision):
+    assert refusal(decision) == "it changes nothing"
+
+
+def test_a_decision_that_does_not_fit_the_plan_is_refused_in_the_plans_words():
+    move = Move(operator="sum", moves=(Moves((0,), 1, 0),), reason="test")
+    assert refusal(move) == "substream 0 of 'sum' is not on executor 1"
+    assert "did you mean 'sum'" in refusal(scale("summ", 3))
+    assert "no such executor" in refusal(Place(operator="sum", locations={9: Location("n")}, reason="test"))
+
+
+def test_a_second_decision_on_the_same_operator_is_refused():
+    rulings, plan = judged(scale("sum", 3), scale("sum", 4))
+    assert rulings == [("sum", "accepted", ""), ("sum", "refused", "a second decision on 'sum'")]
+    assert plan.size("sum") == 3
+
+
+def test_bounds_hold_and_from_beyond_them_only_steps_towards_them_are_allowed():
+    budget = Budget(least={"sum": 2}, most={"split": 2})
+    assert refusal(scale("sum", 1), budget=budget) == "1 executor for 'sum': at least 2 are needed"
+    assert refusal(scale("split", 3), budget=budget) == "3 executors for 'split': at most 2 are allowed"
+    outside = Plan.initial(TOPOLOGY, {"split": 6, "part": 1, "sum": 1})
+    narrow = Budget(least={"sum": 4}, most={"split": 2})
+    assert accepts(scale("split", 4), budget=narrow, plan=outside)
+    assert accepts(scale("sum", 2), budget=narrow, plan=outside)
+
+
+def test_the_budget_holds_and_from_beyond_it_only_steps_down_are_allowed():
+    assert refusal(scale("sum", 3), budget=Budget(total=6)) == "7 executors in all: the budget is 6"
+    beyond = Plan.initial(TOPOLOGY, 3)
+    assert accepts(scale("sum", 2), budget=Budget(total=6), plan=beyond)
+    assert refusal(scale("sum", 4), budget=Budget(total=6), plan=beyond)
+
+
+def test_executors_that_one_operator_gives_up_may_go_to_another_in_the_same_turn():
+    rulings, plan = judged(scale("sum", 3), scale("split", 1), budget=Budget(total=6))
+    assert rulings == [("split", "accepted", ""), ("sum", "accepted", "")]
+    assert plan.total == 6
+
+
+def test_substreams_are_spread_by_the_loads_that_were_measured():
+    heavy = {"sum": [9.0, 1.0, 1.0, 1.0, 1.0, 1.0]}
+    [_], plan = arbitrate([scale("sum", 3)], context(plan=Plan.initial(TOPOLOGY, 1)), lambda: heavy)
+    assert plan.assignment["sum"].count(plan.assignment["sum"][0]) == 1
+
+
+operators = st.sampled_from(["split", "part", "sum", "nobody"])
+number = st.integers(-1, 7)
+decision = st.one_of(
+    st.builds(scale, operators, number),
+    st.builds(lambda o, n, leaving: scale(o, n, leaving=(leaving,)), operators, number, number),
+    st.builds(
+        lambda o, i, s, t: Move(operator=o, moves=(Moves((i,), s, t),), reason=""), operators, number, number, number
+    ),
+    st.builds(lambda o: Regroup(operator=o, grouping="round_robin", reason=""), operators),
+    st.builds(lambda o, n: Place(operator=o, locations={n: Location("a")}, reason=""), operators, number),
+    st.builds(lambda o: Hold(operator=o, reason=""), operators),
+)
+situation = st.fixed_dictionaries(
+    {
+        "paused": st.booleans(),
+        "age_s": st.sampled_from([0.0, 100.0]),
+        "unmeasured": st.lists(operators, max_size=1),
+        "settling": st.frozensets(operators, max_size=1),
+        "budget": st.builds(
+            lambda total, most: Budget(total, most={"sum": most}), st.integers(3, 9), st.integers(1, 5)
+        ),
+        "options": st.sampled_from([LoopOptions(), LoopOptions(t_ra="1m"), LoopOptions(dry_run=True)]),
+        "last_act_s": st.sampled_from([None, 100.0, 990.0]),
+    }
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(decision, max_size=5), situation)
+def test_refused_decisions_never_change_the_plan_and_accepted_ones_never_leave_the_budget(decisions, situation):
+    verdicts, plan = arbitrate(decisions, context(**situation))
+    assert len(verdicts) == len(decisions)
+    expected = PLAN
+    for verdict in verdicts:
+        assert verdict.why or verdict.ruling in (Ruling.ACCEPTED, Ruling.HELD)
+        if verdict.ruling is Ruling.ACCEPTED:
+            expected = expected.after(verdict.decision)
+            assert verdict.revision == expected.revision
+    assert plan == expected
+    assert plan.total <= max(situation["budget"].total, PLAN.total)
+    assert plan.size("sum") <= max(situation["budget"].maximum("sum"), PLAN.size("sum"))
+    nothing_may_change = situation["paused"] or situation["age_s"] or situation["options"].dry_run
+    assert not nothing_may_change or plan is PLAN
