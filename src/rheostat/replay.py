@@ -20,6 +20,7 @@ from rheostat.memory import remember, show
 from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
 from rheostat.records import RecordedDecision, Run
+from rheostat.words import describe
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +110,6 @@ class Replayed:
     time_s: float
     decisions: Sequence[Decision]
     failed: bool = False
-
-
-def describe(decision: Decision | None) -> str:
-    """A decision in a few words, without its reason: "scale executors=3"."""
-    if decision is None:
-        return "hold"
-    details = {name: value for name, value in _substance(decision).items() if name not in ("kind", "operator")}
-    return " ".join([decision.kind, *(f"{name}={value}" for name, value in details.items() if value not in ([], ()))])
 
 
 def _policy(run: Run, name: str | None, options: Mapping[str, Any]) -> Policy:

@@ -1,6 +1,34 @@
-"""Words in which reasons are given."""
+"""Decisions and counts in words, for reasons, reports and terminals."""
+
+from collections.abc import Iterable
+
+from rheostat.decision import Decision, Move, Moves, Place, Regroup, Scale
 
 
 def executors(number: float) -> str:
     """ "1 executor", "3 executors"."""
     return f"{number:.0f} executor{'' if number == 1 else 's'}"
+
+
+def describe(decision: Decision | None) -> str:
+    """What is to be done, without the reason: "scale to 3 executors"; None is a hold."""
+    match decision:
+        case Scale():
+            leaving = [f"without {', '.join(map(str, decision.leaving))}"] if decision.leaving else []
+            return "; ".join([f"scale to {executors(decision.executors)}", *leaving, *_moves(decision.moves)])
+        case Move():
+            return "; ".join(_moves(decision.moves)) or "move nothing"
+        case Place():
+            return "place " + ", ".join(f"{e} on {spot.node}" for e, spot in decision.locations.items())
+        case Regroup():
+            return f"group by {decision.grouping}"
+    return "hold"
+
+
+def _moves(moves: Iterable[Moves]) -> list[str]:
+    return [f"move {_substreams(move.substreams)} from {move.source} to {move.target}" for move in moves]
+
+
+def _substreams(substreams: tuple[int, ...]) -> str:
+    named = ", ".join(map(str, substreams[:4])) + (", ..." if len(substreams) > 4 else "")
+    return f"{len(substreams)} substream{'' if len(substreams) == 1 else 's'} ({named})"

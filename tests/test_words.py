@@ -1,0 +1,31 @@
+import pytest
+
+from rheostat.decision import Hold, Location, Move, Moves, Place, Regroup, Scale
+from rheostat.words import describe, executors
+
+
+def test_one_is_singular():
+    assert (executors(1), executors(3.0)) == ("1 executor", "3 executors")
+
+
+@pytest.mark.parametrize(
+    ("decision", "words"),
+    [
+        (None, "hold"),
+        (Hold(operator="a", reason=""), "hold"),
+        (Scale(operator="a", reason="", executors=3), "scale to 3 executors"),
+        (
+            Scale(operator="a", reason="", executors=1, leaving=(2, 4), moves=(Moves((7,), 2, 0),)),
+            "scale to 1 executor; without 2, 4; move 1 substream (7) from 2 to 0",
+        ),
+        (
+            Move(operator="a", reason="", moves=(Moves((1, 2, 3, 4, 5), 0, 1),)),
+            "move 5 substreams (1, 2, 3, 4, ...) from 0 to 1",
+        ),
+        (Move(operator="a", reason="", moves=()), "move nothing"),
+        (Place(operator="a", reason="", locations={0: Location("x"), 1: Location("y")}), "place 0 on x, 1 on y"),
+        (Regroup(operator="a", reason="", grouping="osg"), "group by osg"),
+    ],
+)
+def test_every_decision_has_words(decision, words):
+    assert describe(decision) == words
