@@ -3,8 +3,6 @@
 Called between two runs of the event loop. All keep the order within a substream and lose nothing.
 """
 
-import numpy as np
-
 from rheostat.sim.engine import (
     append_held,
     append_waiting,
@@ -50,7 +48,7 @@ def _cut_out(s: State, executor: int, before: int, i: int, following: int) -> No
 
 
 @jit
-def give(s: State, rng: np.random.Generator, substream: int, executor: int) -> None:
+def give(s: State, substream: int, executor: int) -> None:
     """Make `executor` the substream's owner and give it what was held, in order."""
     it = at(s.substreams, substream)
     it.owner = executor
@@ -59,19 +57,19 @@ def give(s: State, rng: np.random.Generator, substream: int, executor: int) -> N
     it.held_head = NONE
     while i != NONE:
         following = at(s.tuples, i).next
-        enqueue(s, rng, s.world.now, executor, i)
+        enqueue(s, s.world.now, executor, i)
         i = following
 
 
 @jit
-def resume(s: State, rng: np.random.Generator, executor: int, operator: int) -> None:
+def resume(s: State, executor: int, operator: int) -> None:
     """Take back one pause; when it was the last, `executor` starts on what waits for it."""
     it = at(s.executors, executor)
     it.paused -= 1
     if it.paused == 0 and it.current == NONE:
         i = take_next(s, executor, operator)
         if i != NONE:
-            serve(s, rng, s.world.now, executor, i)
+            serve(s, s.world.now, executor, i)
 
 
 @jit
@@ -106,7 +104,7 @@ def give_back(s: State, executor: int, operator: int) -> None:
 
 
 @jit
-def deal_out(s: State, rng: np.random.Generator, operator: int) -> None:
+def deal_out(s: State, operator: int) -> None:
     """Deal what the operator itself keeps to its executors in turn: it came while none could take it."""
     it = at(s.operators, operator)
     if it.servers == 0:
@@ -114,7 +112,7 @@ def deal_out(s: State, rng: np.random.Generator, operator: int) -> None:
     for _ in range(it.waiting):
         i = take_waiting(s, operator)
         it.turn = it.turn % it.servers
-        enqueue(s, rng, s.world.now, at(s.server, operator * s.world.width + it.turn).executor, i)
+        enqueue(s, s.world.now, at(s.server, operator * s.world.width + it.turn).executor, i)
         it.turn += 1
 
 

@@ -4,56 +4,57 @@ import math
 
 import numpy as np
 
+from rheostat.sim import randomness
 from rheostat.sim.jit import at, jit
 from rheostat.sim.state import BULK, EXPONENTIAL, FIXED, LOGNORMAL, NONE, POISSON, State
 
 
 @jit
-def service_s(s: State, rng: np.random.Generator, operator: int, value: int) -> float:
+def service_s(s: State, operator: int, value: int) -> float:
     """One service time of `operator` on an executor of speed 1, for a tuple with `value`."""
     it = at(s.operators, operator)
     if it.service_kind == EXPONENTIAL:
-        time = it.service_a * rng.standard_exponential()
+        time = it.service_a * randomness.exponential(s)
     elif it.service_kind == FIXED:
         time = it.service_a
     elif it.service_kind == LOGNORMAL:
-        time = math.exp(it.service_a + it.service_b * rng.standard_normal())
+        time = math.exp(it.service_a + it.service_b * randomness.normal(s))
     else:
-        time = it.service_a + (it.service_b - it.service_a) * rng.random()
+        time = it.service_a + (it.service_b - it.service_a) * randomness.uniform(s)
     return time if it.cost_start == NONE else time * at(s.cost, it.cost_start + value).factor
 
 
 @jit
-def gap(s: State, rng: np.random.Generator, source: int) -> float:
+def gap(s: State, source: int) -> float:
     """The operational time to the next arrival: mean 1, with the source's squared coefficient of variation."""
     scv = at(s.sources, source).scv
     if scv == 1.0:
-        return rng.standard_exponential()
+        return randomness.exponential(s)
     if scv == 0.0:
         return 1.0
-    return rng.standard_gamma(1.0 / scv) * scv
+    return randomness.gamma(s, 1.0 / scv) * scv
 
 
 @jit
-def value_from(s: State, rng: np.random.Generator, distribution: int) -> int:
+def value_from(s: State, distribution: int) -> int:
     """A value by Walker's alias method: one uniform number, whatever the size of the table."""
     it = at(s.values, distribution)
-    u = rng.random() * it.size
-    index = min(int(u), it.size - 1)
+    u = randomness.uniform(s) * it.length
+    index = min(int(u), it.length - 1)
     cell = at(s.alias, it.start + index)
     return index if u - index < cell.probability else cell.other
 
 
 @jit
-def children(s: State, rng: np.random.Generator, edge: int) -> int:
+def children(s: State, edge: int) -> int:
     """How many records one record gives on the stream `edge`; the mean is the selectivity."""
     it = at(s.edges, edge)
     if it.emission == POISSON:
-        return min(rng.poisson(it.selectivity), poisson_bound(it.selectivity))
+        return min(randomness.poisson(s, it.selectivity), poisson_bound(it.selectivity))
     bulk = it.bulk if it.emission == BULK else 1
     mean = it.selectivity / bulk
     whole = int(mean)
-    if mean - whole > 1e-12 and rng.random() < mean - whole:
+    if mean - whole > 1e-12 and randomness.uniform(s) < mean - whole:
         whole += 1
     return whole * bulk
 

@@ -6,7 +6,7 @@ move) is rare, stands in `plant`, and uses the verbs of `control` between two ca
 
 import numpy as np
 
-from rheostat.sim import draw
+from rheostat.sim import draw, randomness
 from rheostat.sim.heap import BATCH_END, DONE, SOURCE, TRANSIT, TRIGGER, kind_of, pop, push, replace, subject_of
 from rheostat.sim.histogram import BINS, bin_of
 from rheostat.sim.jit import at, jit
@@ -16,7 +16,7 @@ FINISHED, NEEDS_MEMORY = 0, 1
 
 
 @jit
-def run(s: State, rng: np.random.Generator, until: float) -> int:
+def run(s: State, until: float) -> int:
     """Process every event up to `until`. Returns NEEDS_MEMORY, having lost nothing, when more room is needed."""
     world = s.world
     while world.events > 0 and at(s.heap, 0).time <= until:
@@ -29,21 +29,21 @@ def run(s: State, rng: np.random.Generator, until: float) -> int:
         world.now = now
         if kind == DONE:
             if at(s.executors, subject).done_code == code:
-                _service_done(s, rng, now, subject)
+                _service_done(s, now, subject)
             else:
                 pop(s)
         elif kind == SOURCE:
-            _record_enters(s, rng, now, subject)
+            _record_enters(s, now, subject)
         elif kind == TRANSIT:
             pop(s)
-            arrive(s, rng, now, subject)
+            arrive(s, now, subject)
         else:
             pop(s)
             if at(s.operators, subject).batch_code == code:
                 if kind == TRIGGER:
-                    _start_batch(s, rng, now, subject)
+                    _start_batch(s, now, subject)
                 else:
-                    _finish_batch(s, rng, now, subject)
+                    _finish_batch(s, now, subject)
     world.now = until
     return FINISHED
 
@@ -64,24 +64,24 @@ def _tuples_needed(s: State, kind: int, subject: int) -> int:
 
 
 @jit
-def wake_sources(s: State, rng: np.random.Generator) -> None:
+def wake_sources(s: State) -> None:
     """Schedule the next arrival of every source that ran out of known rates, now that `rates` is new."""
     for source in range(s.world.sources):
         if at(s.sources, source).parked:
-            time = _next_arrival(s, rng, source, s.world.chunk_start)
+            time = _next_arrival(s, source, s.world.chunk_start)
             if time != np.inf:
                 push(s, time, SOURCE, source)
 
 
 @jit
-def _next_arrival(s: State, rng: np.random.Generator, source: int, now: float) -> float:
+def _next_arrival(s: State, source: int, now: float) -> float:
     """When the next record enters: a renewal process in operational time, mapped back through the rates.
 
     Infinite when that is beyond the known rates; the source is parked then and keeps what is left of the gap.
     """
     world = s.world
     it = at(s.sources, source)
-    left = it.left if it.left >= 0.0 else draw.gap(s, rng, source)
+    left = it.left if it.left >= 0.0 else draw.gap(s, source)
     slot = int((now - world.chunk_start) / world.chunk_width)
     while slot < world.slots:
         slot_end = world.chunk_start + (slot + 1) * world.chunk_width
@@ -96,7 +96,7 @@ def _next_arrival(s: State, rng: np.random.Generator, source: int, now: float) -
             now = end
         if it.until <= now:
             it.bursting = 1 - it.bursting
-            it.until = now + (it.burst_s if it.bursting else it.calm_s) * rng.standard_exponential()
+            it.until = now + (it.burst_s if it.bursting else it.calm_s) * randomness.exponential(s)
         if slot_end <= now:
             slot += 1
     it.left = left
@@ -105,16 +105,16 @@ def _next_arrival(s: State, rng: np.random.Generator, source: int, now: float) -
 
 
 @jit
-def _record_enters(s: State, rng: np.random.Generator, now: float, source: int) -> None:
-    following = _next_arrival(s, rng, source, now)
+def _record_enters(s: State, now: float, source: int) -> None:
+    following = _next_arrival(s, source, now)
     if following == np.inf:
         pop(s)
     else:
         replace(s, following, SOURCE, source)
     root = _new_root(s, now)
     distribution = at(s.sources, source).value
-    value = 0 if distribution == NONE else draw.value_from(s, rng, distribution)
-    _emit(s, rng, now, s.world.operators + source, root, value, NONE)
+    value = 0 if distribution == NONE else draw.value_from(s, distribution)
+    _emit(s, now, s.world.operators + source, root, value, NONE)
     _settle(s, now, root)
 
 
@@ -161,33 +161,31 @@ def _settle(s: State, now: float, root: int) -> None:
 
 
 @jit
-def _emit(s: State, rng: np.random.Generator, now: float, producer: int, root: int, value: int, executor: int) -> None:
+def _emit(s: State, now: float, producer: int, root: int, value: int, executor: int) -> None:
     """Write what one processed record gives to every stream behind `producer`."""
     it = at(s.producers, producer)
     if it.exclusive:
-        _emit_to_one(s, rng, now, producer, root, value, executor)
+        _emit_to_one(s, now, producer, root, value, executor)
         return
     for edge in range(it.first, it.last):
-        for _ in range(draw.children(s, rng, edge)):
-            _send(s, rng, now, edge, root, value, executor)
+        for _ in range(draw.children(s, edge)):
+            _send(s, now, edge, root, value, executor)
 
 
 @jit
-def _emit_to_one(
-    s: State, rng: np.random.Generator, now: float, producer: int, root: int, value: int, executor: int
-) -> None:
+def _emit_to_one(s: State, now: float, producer: int, root: int, value: int, executor: int) -> None:
     """The selectivities are shares here: the record goes to one stream, or leaves with what is missing to 1."""
     it = at(s.producers, producer)
-    u = rng.random()
+    u = randomness.uniform(s)
     for edge in range(it.first, it.last):
         u -= at(s.edges, edge).selectivity
         if u < 0.0:
-            _send(s, rng, now, edge, root, value, executor)
+            _send(s, now, edge, root, value, executor)
             return
 
 
 @jit
-def _send(s: State, rng: np.random.Generator, now: float, edge: int, root: int, value: int, executor: int) -> None:
+def _send(s: State, now: float, edge: int, root: int, value: int, executor: int) -> None:
     stream = at(s.edges, edge)
     stream.rows += 1
     at(s.roots, root).pending += 1
@@ -195,16 +193,16 @@ def _send(s: State, rng: np.random.Generator, now: float, edge: int, root: int, 
     it = at(s.tuples, i)
     it.root = root
     it.operator = stream.target
-    it.value = value if stream.value == NONE else draw.value_from(s, rng, stream.value)
+    it.value = value if stream.value == NONE else draw.value_from(s, stream.value)
     it.substream = NONE
     it.executor = NONE
     if executor != NONE and s.world.node_hop_s > 0.0 and _has_own_queues(s, stream.target):
-        it.executor = _choose(s, rng, i, stream.target)
+        it.executor = _choose(s, i, stream.target)
         delay = _hop_s(s, executor, it.executor)
         if delay > 0.0:
             push(s, now + delay, TRANSIT, i)
             return
-    arrive(s, rng, now, i)
+    arrive(s, now, i)
 
 
 @jit
@@ -223,13 +221,13 @@ def _hop_s(s: State, one: int, other: int) -> float:
 
 
 @jit
-def _choose(s: State, rng: np.random.Generator, i: int, operator: int) -> int:
+def _choose(s: State, i: int, operator: int) -> int:
     """The executor for tuple `i`; the operator has at least one that serves."""
     it = at(s.operators, operator)
     if it.grouping == BY_KEY:
         return at(s.substreams, _substream_of(s, i, operator)).owner
     if it.grouping == RANDOM:
-        position = int(rng.random() * it.servers)
+        position = int(randomness.uniform(s) * it.servers)
     elif it.grouping == BY_VALUE:
         position = at(s.tuples, i).value % it.servers
     else:
@@ -248,7 +246,7 @@ def _substream_of(s: State, i: int, operator: int) -> int:
 
 
 @jit
-def arrive(s: State, rng: np.random.Generator, now: float, i: int) -> None:
+def arrive(s: State, now: float, i: int) -> None:
     """Tuple `i` reaches its operator."""
     operator = at(s.tuples, i).operator
     at(s.tuples, i).arrival = now
@@ -257,11 +255,11 @@ def arrive(s: State, rng: np.random.Generator, now: float, i: int) -> None:
     _note_gap(s, operator, now)
     if it.mode == OWN_QUEUES:
         if it.grouping == BY_KEY:
-            _arrive_by_key(s, rng, now, i, operator)
+            _arrive_by_key(s, now, i, operator)
         else:
-            _arrive_at_any(s, rng, now, i, operator)
+            _arrive_at_any(s, now, i, operator)
     elif it.mode == SHARED_QUEUE:
-        _arrive_at_shared_queue(s, rng, now, i, operator)
+        _arrive_at_shared_queue(s, now, i, operator)
     else:
         _arrive_for_batch(s, now, i, operator)
 
@@ -278,7 +276,7 @@ def _note_gap(s: State, operator: int, now: float) -> None:
 
 
 @jit
-def _arrive_by_key(s: State, rng: np.random.Generator, now: float, i: int, operator: int) -> None:
+def _arrive_by_key(s: State, now: float, i: int, operator: int) -> None:
     substream = _substream_of(s, i, operator)
     it = at(s.substreams, substream)
     if it.held:
@@ -288,29 +286,29 @@ def _arrive_by_key(s: State, rng: np.random.Generator, now: float, i: int, opera
         _lose(s, now, i)
     else:
         join_substream(s, i, substream)
-        enqueue(s, rng, now, it.owner, i)
+        enqueue(s, now, it.owner, i)
 
 
 @jit
-def _arrive_at_any(s: State, rng: np.random.Generator, now: float, i: int, operator: int) -> None:
+def _arrive_at_any(s: State, now: float, i: int, operator: int) -> None:
     executor = at(s.tuples, i).executor
     if executor == NONE or not at(s.executors, executor).accepting:
         if at(s.operators, operator).servers == 0:
             append_waiting(s, i, operator)
             return
-        executor = _choose(s, rng, i, operator)
+        executor = _choose(s, i, operator)
     if at(s.executors, executor).queued >= at(s.operators, operator).capacity:
         _lose(s, now, i)
     else:
-        enqueue(s, rng, now, executor, i)
+        enqueue(s, now, executor, i)
 
 
 @jit
-def _arrive_at_shared_queue(s: State, rng: np.random.Generator, now: float, i: int, operator: int) -> None:
+def _arrive_at_shared_queue(s: State, now: float, i: int, operator: int) -> None:
     it = at(s.operators, operator)
     if it.idles > 0:
         it.idles -= 1
-        enqueue(s, rng, now, at(s.idle, operator * s.world.width + it.idles).executor, i)
+        enqueue(s, now, at(s.idle, operator * s.world.width + it.idles).executor, i)
     elif it.waiting >= it.capacity:
         _lose(s, now, i)
     else:
@@ -330,12 +328,12 @@ def _arrive_for_batch(s: State, now: float, i: int, operator: int) -> None:
 
 
 @jit
-def enqueue(s: State, rng: np.random.Generator, now: float, executor: int, i: int) -> None:
+def enqueue(s: State, now: float, executor: int, i: int) -> None:
     """Give tuple `i` to `executor`, which starts on it at once if it is free."""
     it = at(s.executors, executor)
     it.arrived += 1
     if it.current == NONE and it.queued == 0 and it.paused == 0:
-        serve(s, rng, now, executor, i)
+        serve(s, now, executor, i)
         return
     at(s.tuples, i).next = NONE
     if it.queued == 0:
@@ -347,17 +345,17 @@ def enqueue(s: State, rng: np.random.Generator, now: float, executor: int, i: in
 
 
 @jit
-def serve(s: State, rng: np.random.Generator, now: float, executor: int, i: int) -> None:
+def serve(s: State, now: float, executor: int, i: int) -> None:
     """Let the idle `executor` serve tuple `i`."""
-    at(s.executors, executor).done_code = push(s, _start(s, rng, now, executor, i), DONE, executor)
+    at(s.executors, executor).done_code = push(s, _start(s, now, executor, i), DONE, executor)
 
 
 @jit
-def _start(s: State, rng: np.random.Generator, now: float, executor: int, i: int) -> float:
+def _start(s: State, now: float, executor: int, i: int) -> float:
     """Begin the service of tuple `i`; returns when it will be done."""
     it = at(s.executors, executor)
     tuple_ = at(s.tuples, i)
-    time = draw.service_s(s, rng, tuple_.operator, tuple_.value) / it.speed
+    time = draw.service_s(s, tuple_.operator, tuple_.value) / it.speed
     if it.node != NONE:
         node = at(s.nodes, it.node)
         node.busy += 1
@@ -384,7 +382,7 @@ def _note_service(s: State, operator: int, time: float) -> None:
 
 
 @jit
-def _service_done(s: State, rng: np.random.Generator, now: float, executor: int) -> None:
+def _service_done(s: State, now: float, executor: int) -> None:
     it = at(s.executors, executor)
     i = it.current
     it.completed += 1
@@ -393,8 +391,8 @@ def _service_done(s: State, rng: np.random.Generator, now: float, executor: int)
     if following == NONE:
         pop(s)
     else:
-        it.done_code = replace(s, _start(s, rng, now, executor, following), DONE, executor)
-    _complete(s, rng, now, i, executor)
+        it.done_code = replace(s, _start(s, now, executor, following), DONE, executor)
+    _complete(s, now, i, executor)
 
 
 @jit
@@ -433,7 +431,7 @@ def take_next(s: State, executor: int, operator: int) -> int:
 
 
 @jit
-def _complete(s: State, rng: np.random.Generator, now: float, i: int, executor: int) -> None:
+def _complete(s: State, now: float, i: int, executor: int) -> None:
     """Tuple `i` has been processed: count it, write what it gives, and let its root know."""
     done = at(s.tuples, i)
     latency = now - done.arrival
@@ -445,7 +443,7 @@ def _complete(s: State, rng: np.random.Generator, now: float, i: int, executor: 
     at(s.histogram, (1 + done.operator) * BINS + bin_of(latency)).count += 1
     if done.substream != NONE:
         _leave_substream(s, i, latency)
-    _emit(s, rng, now, done.operator, done.root, done.value, executor)
+    _emit(s, now, done.operator, done.root, done.value, executor)
     _settle(s, now, done.root)
     _free_tuple(s, i)
 
@@ -556,7 +554,7 @@ def trigger(s: State, now: float, operator: int) -> None:
 
 
 @jit
-def _start_batch(s: State, rng: np.random.Generator, now: float, operator: int) -> None:
+def _start_batch(s: State, now: float, operator: int) -> None:
     """Take what waits into a batch. It ends when the slowest executor has done its share, after the fixed cost."""
     it = at(s.operators, operator)
     it.batch_code = NONE
@@ -567,7 +565,7 @@ def _start_batch(s: State, rng: np.random.Generator, now: float, operator: int) 
     it.batch_rows = min(it.waiting, it.batch_limit)
     for _ in range(it.batch_rows):
         it.batch_tail = it.waiting_head
-        _give_to_task(s, rng, it.batch_tail, operator)
+        _give_to_task(s, it.batch_tail, operator)
         it.waiting_head = at(s.tuples, it.batch_tail).next
     at(s.tuples, it.batch_tail).next = NONE
     it.waiting -= it.batch_rows
@@ -575,11 +573,11 @@ def _start_batch(s: State, rng: np.random.Generator, now: float, operator: int) 
 
 
 @jit
-def _give_to_task(s: State, rng: np.random.Generator, i: int, operator: int) -> None:
+def _give_to_task(s: State, i: int, operator: int) -> None:
     row = at(s.tuples, i)
-    row.executor = _choose(s, rng, i, operator)
+    row.executor = _choose(s, i, operator)
     it = at(s.executors, row.executor)
-    time = draw.service_s(s, rng, operator, row.value) / it.speed
+    time = draw.service_s(s, operator, row.value) / it.speed
     _note_service(s, operator, time)
     it.arrived += 1
     it.work_s += time
@@ -612,7 +610,7 @@ def _batch_end(s: State, now: float, operator: int) -> float:
 
 
 @jit
-def _finish_batch(s: State, rng: np.random.Generator, now: float, operator: int) -> None:
+def _finish_batch(s: State, now: float, operator: int) -> None:
     it = at(s.operators, operator)
     it.batch_count += 1
     it.batch_duration_s += now - it.batch_started
@@ -624,6 +622,6 @@ def _finish_batch(s: State, rng: np.random.Generator, now: float, operator: int)
         following = at(s.tuples, i).next
         executor = at(s.tuples, i).executor
         at(s.executors, executor).completed += 1
-        _complete(s, rng, now, i, executor)
+        _complete(s, now, i, executor)
         i = following
     trigger(s, now, operator)

@@ -19,7 +19,7 @@ _OFFSET = (1023 + _LOWEST_EXPONENT) << _SUB_BITS
 def bin_of(value: float) -> int:
     """The bin that holds `value`; what is smaller or larger than the range goes to the end bins."""
     index = (np.float64(value).view(np.int64) >> _SHIFT) - _OFFSET
-    return max(0, min(BINS - 1, index))
+    return max(0, min(BINS - 1, int(index)))
 
 
 def edges() -> np.ndarray:

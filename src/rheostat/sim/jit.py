@@ -24,8 +24,7 @@ if COMPILED:
         return numba.njit(cache=True, error_model="numpy")(function)  # type: ignore[no-any-return]
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def at(typing_context: Any, table: Any, index: Any) -> Any:
-        """The record at `index` of `table`."""
+    def _step(typing_context: Any, table: Any, index: Any) -> Any:
         if not (isinstance(table, types.Record) and isinstance(index, types.Integer)):
             return None
 
@@ -33,6 +32,9 @@ if COMPILED:
             return builder.gep(arguments[0], [arguments[1]])
 
         return table(table, types.int64), step
+
+    at: Callable[[Any, int], Any] = _step
+    """The record at `index` of `table`."""
 
     def addressed(tables: Tables) -> Tables:
         """What compiled code takes in place of `tables`: their first records."""

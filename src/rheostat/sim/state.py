@@ -31,6 +31,7 @@ class State(NamedTuple):
     """Every table of the event loop. `world` has one record: the numbers that exist once."""
 
     world: Table
+    chance: Table
     heap: Table
     tuples: Table
     roots: Table
@@ -124,7 +125,7 @@ _SOURCE = {
 _PRODUCER = {"first": 0, "last": 0, "exclusive": 0, "fanout": 0}
 _EDGE = {"target": 0, "selectivity": 1.0, "emission": ROUNDED, "bulk": 1, "value": NONE, "rows": 0}
 # Distributions of values, by Walker's alias tables that lie one behind the other.
-_VALUES = {"start": 0, "size": 0}
+_VALUES = {"start": 0, "length": 0}
 _ALIAS = {"probability": 1.0, "other": 0}
 _OPERATOR = {
     "mode": OWN_QUEUES,
@@ -215,6 +216,7 @@ def allocate(z: Sizes) -> State:
     """
     state = State(
         world=_table(_WORLD, 1),
+        chance=_table({"word": 0}, 4),
         heap=_table(_HEAP, z.tuples + z.executors + z.sources + 2 * z.operators + 8),
         tuples=_table(_TUPLE, z.tuples),
         roots=_table(_ROOT, z.roots),

@@ -1,0 +1,166 @@
+"""From a model to the tables of the event loop."""
+
+import math
+
+import numpy as np
+
+from rheostat.duration import positive_seconds, seconds
+from rheostat.errors import ConfigError
+from rheostat.sim import state as tables
+from rheostat.sim.draw import alias_table, poisson_bound
+from rheostat.sim.model import OperatorModel, Service, SimModel
+from rheostat.sim.randomness import seed
+from rheostat.sim.state import Sizes, State
+
+_QUEUES = {"own": tables.OWN_QUEUES, "shared": tables.SHARED_QUEUE, "batches": tables.MICRO_BATCH}
+_EMISSIONS = {"rounded": tables.ROUNDED, "poisson": tables.POISSON, "bulk": tables.BULK}
+GROUPINGS = {"round-robin": tables.ROUND_ROBIN, "random": tables.RANDOM, "by-value": tables.BY_VALUE}
+CHUNK_SLOTS = 64
+
+
+def build(model: SimModel, rng: np.random.Generator) -> State:
+    """A state with everything that `model` says and no executor yet."""
+    topology = model.topology
+    weights = _value_weights(model)
+    operators = list(topology.operators)
+    costs = [model.operator(name).service.cost_by_value for name in operators]
+    state = tables.allocate(
+        Sizes(
+            operators=len(operators),
+            sources=len(topology.sources),
+            edges=len(topology.streams),
+            substreams=sum(operator.substream_count for operator in topology.operators.values()),
+            nodes=len(model.cluster.nodes),
+            distributions=len(weights),
+            aliases=sum(len(table) for table in weights.values()),
+            costs=sum(len(table) for table in costs),
+            slots=CHUNK_SLOTS,
+        )
+    )
+    seed(state, rng)
+    _set_values(state, list(weights.values()))
+    _set_streams(state, model, {name: index for index, name in enumerate(weights)})
+    _set_operators(state, model)
+    _set_sources(state, model, {name: index for index, name in enumerate(weights)}, rng)
+    _set_cluster(state, model)
+    return state
+
+
+def _value_weights(model: SimModel) -> dict[str, np.ndarray]:
+    """Weights of values by the source or operator that draws from them."""
+    drawn = {name: source.weights for name, source in model.sources.items()} | dict(model.values)
+    return {name: np.asarray(weights, dtype=float) for name, weights in drawn.items() if weights is not None}
+
+
+def _set_values(state: State, weights: list[np.ndarray]) -> None:
+    start = 0
+    for distribution, table in enumerate(weights):
+        it = state.values[distribution]
+        it.start, it.length = start, len(table)
+        set_weights(state, distribution, table)
+        start += len(table)
+
+
+def set_weights(state: State, distribution: int, weights: np.ndarray) -> None:
+    """Let values be drawn by other weights from now on (as many as before)."""
+    it = state.values[distribution]
+    cells = slice(it.start, it.start + it.length)
+    state.alias.probability[cells], state.alias.other[cells] = alias_table(weights)
+
+
+def _set_streams(state: State, model: SimModel, distributions: dict[str, int]) -> None:
+    topology = model.topology
+    index = {name: position for position, name in enumerate(topology.operators)}
+    edge = 0
+    for position, name in enumerate([*topology.operators, *topology.sources]):
+        producer = state.producers[position]
+        producer.first = edge
+        serving = model.operator(name) if name in index else OperatorModel()
+        producer.exclusive = serving.split == "one"
+        for stream in topology.out_of(name):
+            it = state.edges[edge]
+            it.target, it.selectivity = index[stream.consumer], stream.selectivity
+            it.emission, it.bulk = _EMISSIONS[serving.emission], serving.bulk
+            if name in index:
+                it.value = distributions.get(name, tables.NONE)
+            producer.fanout += _most_children(serving, stream.selectivity)
+            edge += 1
+        producer.last = edge
+
+
+def _most_children(serving: OperatorModel, selectivity: float) -> int:
+    if serving.split == "one":
+        return 1
+    if serving.emission == "poisson":
+        return int(poisson_bound(selectivity))
+    bulk = serving.bulk if serving.emission == "bulk" else 1
+    return math.ceil(selectivity / bulk) * bulk
+
+
+def _set_operators(state: State, model: SimModel) -> None:
+    substream = cost = 0
+    for position, (name, operator) in enumerate(model.topology.operators.items()):
+        serving = model.operator(name)
+        it = state.operators[position]
+        it.mode = _QUEUES[serving.queues]
+        it.grouping = tables.BY_KEY if operator.keyed else GROUPINGS[serving.grouping]
+        it.first_substream, it.substreams = substream, operator.substream_count
+        it.capacity = serving.capacity or tables.UNBOUNDED
+        it.batch_fixed_s = seconds(serving.batches.fixed, "batch fixed cost")
+        it.batch_task_s = seconds(serving.batches.per_task, "batch cost per task")
+        it.batch_trigger_s = seconds(serving.batches.trigger, "trigger")
+        it.batch_tasks = serving.batches.tasks or 0
+        it.batch_limit = serving.batches.limit or tables.UNBOUNDED
+        it.service_kind, it.service_a, it.service_b = _service(serving.service)
+        if serving.service.cost_by_value:
+            it.cost_start = cost
+            factors = serving.service.cost_by_value
+            state.cost.factor[cost : cost + len(factors)] = factors
+            _check_costs_cover_values(model, name, len(factors))
+            cost += len(factors)
+        substream += operator.substream_count
+
+
+def _service(service: Service) -> tuple[int, float, float]:
+    """The distribution's code and its two parameters."""
+    mean = service.mean_s
+    if service.distribution == "fixed":
+        return tables.FIXED, mean, 0.0
+    if service.distribution == "exponential":
+        return tables.EXPONENTIAL, mean, 0.0
+    if service.distribution == "uniform":
+        return tables.UNIFORM, mean * (1 - service.spread), mean * (1 + service.spread)
+    variance = math.log1p(service.scv)
+    return tables.LOGNORMAL, math.log(mean) - variance / 2, math.sqrt(variance)
+
+
+def _check_costs_cover_values(model: SimModel, name: str, costs: int) -> None:
+    largest = max((len(weights) for weights in _value_weights(model).values()), default=1)
+    if costs < largest:
+        raise ConfigError(
+            f"operator {name!r}: cost_by_value has {costs} entries, but values go up to {largest - 1}: "
+            f"give {largest} of them"
+        )
+
+
+def _set_sources(state: State, model: SimModel, distributions: dict[str, int], rng: np.random.Generator) -> None:
+    for position, name in enumerate(model.topology.sources):
+        source = model.source(name)
+        it = state.sources[position]
+        it.scv = source.scv
+        it.value = distributions.get(name, tables.NONE)
+        if source.bursts is not None:
+            it.calm_factor, it.burst_factor = source.bursts.factors()
+            it.calm_s, it.burst_s = positive_seconds(source.bursts.calm), positive_seconds(source.bursts.burst)
+            it.bursting = rng.random() < it.burst_s / (it.calm_s + it.burst_s)
+            it.until = (it.burst_s if it.bursting else it.calm_s) * rng.exponential()
+
+
+def _set_cluster(state: State, model: SimModel) -> None:
+    cluster, world = model.cluster, state.world[0]
+    world.process_hop_s = seconds(cluster.process_hop, "process hop")
+    world.node_hop_s = seconds(cluster.node_hop, "node hop")
+    if cluster.timeout is not None:
+        world.timeout_s = positive_seconds(cluster.timeout, "timeout")
+    for position, node in enumerate(cluster.nodes):
+        state.nodes[position].cores = node.cores or np.inf

@@ -1,0 +1,165 @@
+"""Reads a snapshot off the simulated cluster: counters as they are, latencies since the reading before."""
+
+import numpy as np
+
+from rheostat.sim import state as tables
+from rheostat.sim.cluster import Cluster
+from rheostat.sim.fleet import Executor
+from rheostat.sim.histogram import BINS, quantile
+from rheostat.snapshot import (
+    Batch,
+    ExecutorState,
+    Latency,
+    NodeState,
+    OperatorState,
+    Snapshot,
+    StreamState,
+    SubstreamState,
+)
+
+
+class Meter:
+    """Remembers the last reading, so that spreads and latencies are those of the time between two readings."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._last_operators = cluster.state.operators.copy()
+        self._last_histogram = cluster.state.histogram["count"].copy()
+        self._last_world = cluster.state.world.copy()
+
+    def read(self) -> Snapshot:
+        cluster = self._cluster
+        names = list(cluster.position)
+        snapshot = Snapshot(
+            time_s=cluster.now_s,
+            operators=tuple(self._operator(position, name) for position, name in enumerate(names)),
+            executors=tuple(self._executor(executor) for executor in cluster.fleet.members.values()),
+            substreams=tuple(state for name in names for state in self._substreams(name)),
+            streams=self._streams(),
+            nodes=self._nodes(),
+            latency=self._topology_latency(),
+        )
+        self._last_operators = cluster.state.operators.copy()
+        self._last_histogram = cluster.state.histogram["count"].copy()
+        self._last_world = cluster.state.world.copy()
+        self._reset_maxima()
+        return snapshot
+
+    def _reset_maxima(self) -> None:
+        self._cluster.state.operators.latency_max[:] = 0.0
+        self._cluster.state.world.latency_max[:] = 0.0
+
+    def _operator(self, position: int, name: str) -> OperatorState:
+        row, last = self._cluster.state.operators[position], self._last_operators[position]
+        batched = row.mode == tables.MICRO_BATCH
+        return OperatorState(
+            name=name,
+            arrived=int(row.arrived),
+            completed=int(row.completed),
+            lost=int(row.lost),
+            queued=int(row.arrived - row.completed - row.lost),
+            busy_s=float(row.service_sum),
+            latency=self._latency(1 + position, row, last, int(row.completed - last.completed)),
+            arrival_scv=_scv(*(row[field] - last[field] for field in ("gap_count", "gap_sum", "gap_squares"))),
+            service_scv=_scv(
+                *(row[field] - last[field] for field in ("service_count", "service_sum", "service_squares"))
+            ),
+            batch=_batch(row) if batched else None,
+            grouping=None if row.grouping == tables.BY_KEY else _GROUPING_NAMES[int(row.grouping)],
+        )
+
+    def _topology_latency(self) -> Latency | None:
+        world, last = self._cluster.state.world[0], self._last_world[0]
+        return self._latency(0, world, last, int(world.left - last.left))
+
+    def _latency(self, row: int, now: np.record, last: np.record, count: int) -> Latency | None:
+        if count == 0:
+            return None
+        bins = slice(row * BINS, (row + 1) * BINS)
+        counts = self._cluster.state.histogram["count"][bins] - self._last_histogram[bins]
+        total = float(now.latency_sum - last.latency_sum)
+        return Latency(
+            count=count,
+            mean_s=total / count,
+            p50_s=quantile(counts, 0.5),
+            p99_s=quantile(counts, 0.99),
+            max_s=float(now.latency_max),
+            scv=_scv(count, total, float(now.latency_squares - last.latency_squares)),
+        )
+
+    def _executor(self, executor: Executor) -> ExecutorState:
+        row = self._cluster.state.executors[executor.index]
+        busy_s = float(row.busy_s)
+        if row.current != tables.NONE:
+            busy_s += self._cluster.now_s - float(row.started)
+        return ExecutorState(
+            pool=executor.pool,
+            id=executor.id,
+            phase=executor.phase,
+            arrived=int(row.arrived),
+            completed=int(row.completed),
+            queued=int(row.queued) + int(row.current != tables.NONE),
+            busy_s=busy_s,
+            cpu_s=busy_s,
+            speed=float(row.speed),
+            node=executor.node,
+            process=executor.process,
+        )
+
+    def _substreams(self, name: str) -> list[SubstreamState]:
+        cluster = self._cluster
+        operator = cluster.state.operators[cluster.position[name]]
+        model = cluster.model.operator(name)
+        first = int(operator.first_substream)
+        rows = cluster.state.substreams[first : first + int(operator.substreams)]
+        number = {executor.index: executor.id for executor in cluster.fleet.members.values()}
+        return [
+            SubstreamState(
+                operator=name,
+                index=index,
+                executor=None if cluster.moving(first + index) else number.get(int(row.owner)),
+                arrived=int(row.arrived),
+                completed=int(row.completed),
+                queued=int(row.arrived - row.completed),
+                state_bytes=int(model.state_bytes + model.state_bytes_per_record * row.completed),
+            )
+            for index, row in enumerate(rows)
+        ]
+
+    def _streams(self) -> tuple[StreamState, ...]:
+        topology, rows = self._cluster.model.topology, self._cluster.state.edges.rows
+        streams = [s for name in (*topology.operators, *topology.sources) for s in topology.out_of(name)]
+        return tuple(StreamState(s.name, s.consumer, rows=int(rows[edge])) for edge, s in enumerate(streams))
+
+    def _nodes(self) -> tuple[NodeState, ...]:
+        """Processor shares are those of this moment: busy executors over cores."""
+        cluster = self._cluster
+        return tuple(
+            NodeState(
+                name=node.name,
+                slots=node.slots,
+                cores=node.cores,
+                cpu=min(1.0, float(cluster.state.nodes[position].busy) / (node.cores or node.slots)),
+            )
+            for position, node in enumerate(cluster.model.cluster.nodes)
+        )
+
+
+_GROUPING_NAMES = {tables.ROUND_ROBIN: "round-robin", tables.RANDOM: "random", tables.BY_VALUE: "by-value"}
+
+
+def _batch(row: np.record) -> Batch:
+    return Batch(
+        count=int(row.batch_count),
+        duration_s=float(row.batch_duration_s),
+        fixed_s=float(row.batch_overhead_s),
+        tasks=int(row.batch_task_count),
+    )
+
+
+def _scv(count: float, total: float, squares: float) -> float | None:
+    """Squared coefficient of variation from sums; None for fewer than two values."""
+    if count < 2 or total <= 0:
+        return None
+    mean = float(total / count)
+    return max(0.0, float(squares) / float(count) - mean * mean) / (mean * mean)

@@ -1,0 +1,199 @@
+"""What the simulator is told: how records arrive, how operators serve, how the cluster behaves when it changes."""
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+import msgspec
+import numpy as np
+
+from rheostat.duration import Duration, positive_seconds, seconds
+from rheostat.errors import ConfigError
+from rheostat.load import Constant, Shape
+from rheostat.topology import Topology
+
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base of everything that a scenario file can say."""
+
+
+class Service(Spec, frozen=True):
+    """Time to serve one record on an executor of speed 1, of mean `mean`.
+
+    `scv` is the squared coefficient of variation of a log-normal time, `spread` the half-width of a uniform one as
+    a share of the mean. `cost_by_value` multiplies it: record value v costs `cost_by_value[v]` times as much.
+    """
+
+    mean: Duration = "1ms"
+    distribution: Literal["fixed", "exponential", "lognormal", "uniform"] = "exponential"
+    scv: Positive = 1.0
+    spread: Annotated[float, msgspec.Meta(gt=0, le=1)] = 1.0
+    cost_by_value: tuple[NotNegative, ...] = ()
+
+    @property
+    def mean_s(self) -> float:
+        return positive_seconds(self.mean, "service mean")
+
+
+class Batches(Spec, frozen=True):
+    """Micro-batches: each costs `fixed` + `per_task` · tasks beside its work, and starts `trigger` after the one
+    before at the earliest. A keyed operator has a task for each substream, a stateless one for each executor,
+    unless `tasks` says otherwise. `limit` is the most records in one batch."""
+
+    fixed: Duration = "150ms"
+    per_task: Duration = "10ms"
+    trigger: Duration = 0
+    tasks: Count | None = None
+    limit: Count | None = None
+
+
+class OperatorModel(Spec, frozen=True):
+    """How one operator serves.
+
+    `queues`: "own" (one FIFO queue for each executor), "shared" (one queue for all), "batches" (micro-batches).
+    `grouping` spreads the records of a stateless operator. `capacity` bounds each queue; what overflows is lost.
+    `split` "one" sends each record to one of the output streams only, with the selectivities as shares.
+    `emission` says how the number of output records varies around the selectivity; `bulk` at a time.
+    State is `state_bytes` for each substream, and grows by `state_bytes_per_record`.
+    """
+
+    service: Service = Service()
+    executors: Count = 1
+    standby: Annotated[int, msgspec.Meta(ge=0)] = 0
+    queues: Literal["own", "shared", "batches"] = "own"
+    batches: Batches = Batches()
+    grouping: Literal["round-robin", "random", "by-value"] = "round-robin"
+    capacity: Count | None = None
+    split: Literal["copy", "one"] = "copy"
+    emission: Literal["rounded", "poisson", "bulk"] = "rounded"
+    bulk: Count = 1
+    state_bytes: NotNegative = 0.0
+    state_bytes_per_record: NotNegative = 0.0
+
+
+class Bursts(Spec, frozen=True):
+    """A two-state Markov modulation (MMPP) of the same mean: in bursts the rate is `factor` times the calm one."""
+
+    factor: Annotated[float, msgspec.Meta(ge=1)]
+    calm: Duration
+    burst: Duration
+
+    def factors(self) -> tuple[float, float]:
+        """By what to multiply the rate in calm and in burst."""
+        calm_s, burst_s = positive_seconds(self.calm, "calm"), positive_seconds(self.burst, "burst")
+        calm = (calm_s + burst_s) / (calm_s + self.factor * burst_s)
+        return calm, calm * self.factor
+
+
+class Failure(Spec, frozen=True):
+    """Executor `executor` of `operator` fails `at` and is back after `down`."""
+
+    at: Duration
+    operator: str
+    executor: int
+    down: Duration = "10s"
+
+
+class NodeModel(Spec, frozen=True):
+    """A machine: `slots` executors fit on it; more busy ones than `cores` slow each other down."""
+
+    name: str
+    slots: Count = 4
+    cores: Positive | None = None
+    speed: Positive = 1.0
+
+
+class ClusterModel(Spec, frozen=True):
+    """What changes cost.
+
+    Starting an executor takes `start` and `warm_up`, activating a standby `activate`, removing one `stop`.
+    Moving substreams takes `move_delay` plus their state over `bandwidth` (bytes/s), and meanwhile pauses the
+    `substream`s themselves, both `executors`, or the whole `topology`. `pause_on_add` and `pause_on_remove` stop
+    the topology for a change of size; `restart`, if given, for every change, as Storm does.
+    A share `odd_share` of executors has speed `odd_speed` instead of 1. Records sent between processes and nodes
+    take `process_hop` and `node_hop`. A record that takes longer than `timeout` counts as late.
+    """
+
+    start: Duration = "4s"
+    warm_up: Duration = 0
+    activate: Duration = 0
+    stop: Duration = 0
+    move_delay: Duration = "50ms"
+    bandwidth: Positive = 1e8
+    pause: Literal["substream", "executors", "topology"] = "substream"
+    pause_on_add: Duration = 0
+    pause_on_remove: Duration = 0
+    restart: Duration | None = None
+    odd_speed: Positive = 1.0
+    odd_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+    process_hop: Duration = 0
+    node_hop: Duration = 0
+    timeout: Duration | None = None
+    nodes: tuple[NodeModel, ...] = ()
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True)
+class SourceModel:
+    """How records enter: `load` is the rate over time, `scv` the variation of the gaps around it (0 regular, 1
+    Poisson), `bursts` a modulation on top. `weights` are those of the values that records carry; every
+    `rotate_every_s` the values change places, so that other keys become the hot ones."""
+
+    load: Shape = field(default_factory=lambda: Constant(100.0))
+    scv: float = 1.0
+    bursts: Bursts | None = None
+    weights: np.ndarray | None = None
+    rotate_every_s: float = 0.0
+    rotate_by: int = 1
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.scv) and self.scv >= 0):
+            raise ConfigError(f"arrival scv {self.scv!r} must be a number >= 0 (0 regular, 1 Poisson)")
+        if self.rotate_every_s < 0:
+            raise ConfigError(f"rotate_every {self.rotate_every_s!r} must not be negative")
+
+
+@dataclass(frozen=True)
+class SimModel:
+    """A topology with all that the simulator has to know about it; what is left out has its default.
+
+    `values` weighs the values of the records that an operator writes, by the operator's name.
+    """
+
+    topology: Topology
+    sources: dict[str, SourceModel] = field(default_factory=dict)
+    operators: dict[str, OperatorModel] = field(default_factory=dict)
+    values: dict[str, np.ndarray] = field(default_factory=dict)
+    cluster: ClusterModel = field(default_factory=ClusterModel)
+    resolution_s: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name in (*self.operators, *self.values):
+            self.topology.operator(name)
+        for name in self.sources:
+            if name not in self.topology.sources:
+                raise ConfigError(f"topology {self.topology.name!r} has no source {name!r}")
+        for failure in self.cluster.failures:
+            self.topology.operator(failure.operator)
+            seconds(failure.at, "failure time")
+        for name in self.topology.operators:
+            self._check_operator(name)
+        if len({node.name for node in self.cluster.nodes}) < len(self.cluster.nodes):
+            raise ConfigError("two nodes have the same name: rename one")
+
+    def operator(self, name: str) -> OperatorModel:
+        return self.operators.get(name, OperatorModel())
+
+    def source(self, name: str) -> SourceModel:
+        return self.sources.get(name, SourceModel())
+
+    def _check_operator(self, name: str) -> None:
+        model, operator = self.operator(name), self.topology.operators[name]
+        if operator.keyed and model.queues == "shared":
+            raise ConfigError(f"operator {name!r} is keyed: its substreams need queues of their own, not a shared one")
+        total = sum(stream.selectivity for stream in self.topology.out_of(name))
+        if model.split == "one" and total > 1 + 1e-9:
+            raise ConfigError(f"operator {name!r} splits to one stream only, but its shares add up to {total:g} > 1")

@@ -1,0 +1,221 @@
+"""The simulator as a plant: it follows a plan step by step and reports what can be seen."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rheostat.duration import seconds
+from rheostat.errors import PlantError, nearest
+from rheostat.plan import Plan
+from rheostat.sim.build import GROUPINGS
+from rheostat.sim.cluster import Cluster
+from rheostat.sim.fleet import Executor
+from rheostat.sim.meter import Meter
+from rheostat.sim.model import SimModel
+from rheostat.snapshot import ExecutorPhase, Snapshot
+from rheostat.topology import Topology
+
+
+class SimClock:
+    """Simulated time: to wait is to let the cluster run."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def now(self) -> float:
+        return self._cluster.now_s
+
+    def wait_until(self, time_s: float) -> bool:
+        self._cluster.advance(time_s)
+        return True
+
+    def interrupt(self) -> None:
+        """Waits take no real time here, so there is nothing to end."""
+
+
+class SimPlant:
+    """A simulated cluster under a plan; everything random in it comes from `rng`."""
+
+    def __init__(self, model: SimModel, rng: np.random.Generator, plan: Plan | None = None) -> None:
+        self.model = model
+        self.cluster = Cluster(model, rng)
+        self._clock = SimClock(self.cluster)
+        self._meter = Meter(self.cluster)
+        self._plan = plan or initial_plan(model)
+        self._install(self._plan)
+
+    @property
+    def topology(self) -> Topology:
+        return self.model.topology
+
+    @property
+    def clock(self) -> SimClock:
+        return self._clock
+
+    def observe(self) -> Snapshot:
+        return self._meter.read()
+
+    def apply(self, plan: Plan) -> tuple[str, ...]:
+        """Take every step towards `plan` that is possible now; the others come with the next call."""
+        if plan.revision != self._plan.revision:
+            self._pause_for_change(plan)
+            self._plan = plan
+        obstacles: list[str] = []
+        for pool in plan.pools:
+            obstacles += self._grow(pool)
+            self._relocate(pool)
+        for operator in plan.assignment:
+            self._move(operator)
+        for pool in plan.pools:
+            self._shrink(pool)
+        for operator, grouping in plan.grouping.items():
+            self._regroup(operator, grouping)
+        return tuple(obstacles)
+
+    def reached(self, plan: Plan) -> frozenset[str]:
+        return frozenset(operator for operator in self.topology.operators if self._is_real(operator, plan))
+
+    def _is_real(self, operator: str, plan: Plan) -> bool:
+        pool = plan.pool_of[operator]
+        serving = self.cluster.fleet.serving(pool)
+        if {executor.id for executor in serving} != set(plan.pools[pool].executors):
+            return False
+        if any(executor.phase is not ExecutorPhase.ACTIVE for executor in serving):
+            return False
+        locations = plan.pools[pool].locations
+        if any(executor.node != locations[executor.id].node for executor in serving if executor.id in locations):
+            return False
+        return operator not in plan.assignment or self._owners(operator) == plan.assignment[operator]
+
+    def _owners(self, operator: str) -> tuple[int | None, ...]:
+        """The number of each substream's executor; None while it is on its way."""
+        row = self.cluster.state.operators[self.cluster.position[operator]]
+        number = {executor.index: executor.id for executor in self.cluster.fleet.of(self._plan.pool_of[operator])}
+        substreams = range(int(row.first_substream), int(row.first_substream + row.substreams))
+        owner = self.cluster.state.substreams.owner
+        return tuple(None if self.cluster.moving(s) else number.get(int(owner[s])) for s in substreams)
+
+    def _install(self, plan: Plan) -> None:
+        for name, pool in plan.pools.items():
+            operators = plan.sharing(name)
+            for number in pool.executors:
+                executor = self._request(name, number)
+                if executor is None:
+                    raise PlantError(f"no node has a free slot for executor {number} of {name!r}: add nodes or slots")
+                self.cluster.install(executor, operators)
+            for _ in range(pool.standby):
+                standby = self._request(name, self.cluster.fleet.next_standby())
+                if standby is not None:
+                    standby.phase = ExecutorPhase.WARM
+        members = self.cluster.fleet.members
+        for operator, owners in plan.assignment.items():
+            pool_name = plan.pool_of[operator]
+            self.cluster.install_substreams(operator, [members[pool_name, number] for number in owners])
+        for operator, grouping in plan.grouping.items():
+            self._regroup(operator, grouping)
+
+    def _request(self, pool: str, number: int) -> Executor | None:
+        """Start an executor on the node the plan names, or on the emptiest one; None when no slot is free."""
+        location = self._plan.pools[pool].locations.get(number)
+        node = self._emptiest_node() if location is None else location.node
+        if self.model.cluster.nodes and (node is None or not self._has_slot(node)):
+            return None
+        process = None if location is None else location.process
+        return self.cluster.request(pool, number, self._plan.sharing(pool), node, process)
+
+    def _emptiest_node(self) -> str | None:
+        fleet = self.cluster.fleet
+        free = {node.name: node.slots - fleet.on_node(node.name) for node in self.model.cluster.nodes}
+        return max(free, key=lambda name: free[name]) if free else None
+
+    def _has_slot(self, name: str) -> bool:
+        node = next((each for each in self.model.cluster.nodes if each.name == name), None)
+        if node is None:
+            raise PlantError(f"there is no node {name!r}; {nearest(name, [n.name for n in self.model.cluster.nodes])}")
+        return self.cluster.fleet.on_node(name) < node.slots
+
+    def _pause_for_change(self, plan: Plan) -> None:
+        cluster = self.model.cluster
+        grows = any(set(pool.executors) - set(self._plan.pools[name].executors) for name, pool in plan.pools.items())
+        shrinks = any(set(self._plan.pools[name].executors) - set(pool.executors) for name, pool in plan.pools.items())
+        if cluster.restart is not None:
+            self.cluster.pause_topology(seconds(cluster.restart, "restart"))
+        elif grows:
+            self.cluster.pause_topology(seconds(cluster.pause_on_add, "pause_on_add"))
+        elif shrinks:
+            self.cluster.pause_topology(seconds(cluster.pause_on_remove, "pause_on_remove"))
+
+    def _grow(self, pool: str) -> list[str]:
+        fleet, wanted = self.cluster.fleet, self._plan.pools[pool]
+        obstacles = []
+        for number in wanted.executors:
+            if (pool, number) in fleet.members:
+                continue
+            warm = next((e for e in fleet.standbys(pool) if e.phase is ExecutorPhase.WARM), None)
+            if warm is not None and number not in wanted.locations:
+                self.cluster.activate(warm, number, self._plan.sharing(pool))
+            elif self._request(pool, number) is None:
+                obstacles.append(f"no node has a free slot for executor {number} of {pool!r}")
+        while len(fleet.standbys(pool)) < wanted.standby:
+            if self._request(pool, fleet.next_standby()) is None:
+                return [*obstacles, f"no node has a free slot for a standby of {pool!r}"]
+        return obstacles
+
+    def _relocate(self, pool: str) -> None:
+        for number, location in self._plan.pools[pool].locations.items():
+            executor = self.cluster.fleet.members.get((pool, number))
+            if executor is None or executor.phase is not ExecutorPhase.ACTIVE or executor.node == location.node:
+                continue
+            if self._has_slot(location.node):
+                self.cluster.relocate(executor, location.node, location.process)
+
+    def _move(self, operator: str) -> None:
+        """Start the moves whose target serves already; substreams that travel together share one move."""
+        pool = self._plan.pool_of[operator]
+        wanted, actual = self._plan.assignment[operator], self._owners(operator)
+        groups: dict[tuple[int, int], list[int]] = {}
+        for index, (target, source) in enumerate(zip(wanted, actual, strict=True)):
+            if source is not None and source != target:
+                groups.setdefault((source, target), []).append(index)
+        for (_, target), substreams in groups.items():
+            executor = self.cluster.fleet.members.get((pool, target))
+            if executor is not None and executor.phase is ExecutorPhase.ACTIVE:
+                self.cluster.move(operator, substreams, executor)
+
+    def _shrink(self, pool: str) -> None:
+        operators = self._plan.sharing(pool)
+        wanted = self._plan.pools[pool]
+        for executor in self.cluster.fleet.serving(pool):
+            if executor.id in wanted.executors:
+                continue
+            if executor.phase is ExecutorPhase.ACTIVE:
+                self.cluster.close(executor, operators)
+            if executor.phase is ExecutorPhase.LEAVING and self.cluster.empty(executor, operators):
+                self._let_go(executor, wanted.standby)
+            elif executor.phase is ExecutorPhase.STARTING:
+                self.cluster.remove(executor)
+        for standby in self.cluster.fleet.standbys(pool)[wanted.standby :]:
+            self.cluster.remove(standby)
+
+    def _let_go(self, executor: Executor, standby: int) -> None:
+        if len(self.cluster.fleet.standbys(executor.pool)) < standby:
+            self.cluster.stand_by(executor)
+        else:
+            self.cluster.remove(executor)
+
+    def _regroup(self, operator: str, grouping: str) -> None:
+        if self.topology.operator(operator).keyed:
+            raise PlantError(f"operator {operator!r} is keyed: its records go where their substream is")
+        if grouping not in GROUPINGS:
+            raise PlantError(f"the simulator has no grouping {grouping!r}; {nearest(grouping, GROUPINGS)}")
+        self.cluster.regroup(operator, grouping)
+
+
+def initial_plan(model: SimModel) -> Plan:
+    """The pools that the model asks for at the start."""
+    names: Sequence[str] = list(model.topology.operators)
+    return Plan.initial(
+        model.topology,
+        {name: model.operator(name).executors for name in names},
+        standby={name: model.operator(name).standby for name in names},
+    )
