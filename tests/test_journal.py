@@ -279,6 +279,17 @@ def test_a_damaged_journal_is_an_error_that_names_the_file(path):
         list(journal.recorded(1))
 
 
+def test_a_snapshot_that_cannot_be_read_is_named(path):
+    with Journal(path) as journal:
+        journal.begin(run(), PLAN)
+        journal.write(period())
+    with sqlite3.connect(path) as raw:
+        raw.execute("UPDATE snapshots SET body = x'00112233'")
+    raw.close()
+    with Journal(path, read_only=True) as journal, pytest.raises(JournalError, match="snapshot 1 cannot be read"):
+        list(journal.recorded(1))
+
+
 def test_a_second_controller_on_the_same_journal_is_refused_but_readers_are_not(path):
     with Journal(path) as writer:
         writer.begin(run(), PLAN)

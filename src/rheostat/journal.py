@@ -4,11 +4,13 @@ Each turn of the loop is one transaction, committed before its plan is applied: 
 to make real is always in the journal. A new plan is on the disk before `write` returns and survives a power
 failure; what was only seen may lie in the system's cache and survives a crash of the program.
 
-Snapshots are JSON. They could be compressed to a third, but it would take longer to read them than to decode them;
-`keep_snapshots` bounds the file instead. Plans, decisions, outcomes and problems are kept for ever.
+Everything is JSON, readable with any SQLite tool; snapshots, by far the most of it, are compressed (zlib, level 1:
+a third of the size or less, for 50 us a turn and a third of the time it takes to decode them). `keep_snapshots`
+bounds the file. Plans, decisions, outcomes and problems are kept for ever.
 """
 
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,6 @@ from rheostat.topology import Topology
 _PRUNE_EVERY = 64
 _PAGE = 512
 
-_encode = msgspec.json.encode
 _decode_snapshot = msgspec.json.Decoder(Snapshot).decode
 _decode_plan = msgspec.json.Decoder(Plan).decode
 _decode_decision: Any = msgspec.json.Decoder(AnyDecision).decode
@@ -158,7 +159,7 @@ class Journal:
             revision=period.before.revision,
             settling=_encode(sorted(period.settling)),
             holds=_encode(held),
-            body=_encode(snapshot),
+            body=zlib.compress(msgspec.json.encode(snapshot), level=1),
         )
 
     def _write_decisions(self, connection: sqlite3.Connection, period: Period, snapshot: int) -> None:
@@ -186,14 +187,12 @@ class Journal:
 
     def _recorded(self, row: Sequence[Any]) -> Recorded:
         number, run, revision, settling, holds, body = row
-        return Recorded(
-            number,
-            run,
-            _decode_snapshot(body),
-            self._plan(revision),
-            frozenset(msgspec.json.decode(settling)) if settling != b"[]" else frozenset(),
-            holds,
-        )
+        try:
+            snapshot = _decode_snapshot(zlib.decompress(body))
+        except (zlib.error, msgspec.DecodeError) as error:
+            raise JournalError(f"journal {self._file.path}: snapshot {number} cannot be read: {error}") from error
+        unsettled = frozenset(msgspec.json.decode(settling)) if settling != "[]" else frozenset()
+        return Recorded(number, run, snapshot, self._plan(revision), unsettled, holds)
 
     def _plan(self, revision: int) -> Plan:
         """Neighbouring observations have the same plan: the last one is kept."""
@@ -224,6 +223,10 @@ class NullJournal:
 _SNAPSHOTS = "SELECT id, run, revision, settling, holds, body FROM snapshots"
 
 
+def _encode(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
 def _insert(connection: sqlite3.Connection, table: str, **values: Any) -> int:
     columns, marks = ", ".join(values), ", ".join("?" * len(values))
     cursor = connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", tuple(values.values()))
@@ -247,11 +250,11 @@ def _recorded_decision(
     run: int,
     snapshot: int,
     time_s: float,
-    body: bytes,
+    body: str,
     ruling: str,
     why: str,
     revision: int | None,
-    observed: bytes | None,
+    observed: str | None,
     note: str | None,
 ) -> RecordedDecision:
     effect = None if observed is None else msgspec.json.decode(observed, type=Effect)

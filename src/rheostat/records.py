@@ -30,7 +30,7 @@ class Recorded(msgspec.Struct, frozen=True):
     snapshot: Snapshot
     plan: Plan
     settling: frozenset[str]
-    holds_json: bytes
+    holds_json: str
 
     @property
     def holds(self) -> tuple[Hold, ...]:

@@ -1,11 +1,10 @@
 """What a pool's executors did between two snapshots, also while some of them come and go."""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from rheostat.measure.counter import Counter, Growth
+from rheostat.measure.counter import Counter
 from rheostat.measure.service import ServiceRate
-from rheostat.measure.unknown import either, total
+from rheostat.measure.unknown import total
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, ExecutorState, Snapshot
 
@@ -36,59 +35,53 @@ class PoolRates:
         known, since_s = self._executors, self._time_s
         self._executors = {state.id: known.get(state.id) or _ExecutorRates(since_s) for state in states}
         self._time_s = snapshot.time_s
-        grown = [self._executors[state.id].update(state, snapshot.time_s) for state in states]
-        return _summed(grown, unlisted=0 if states else len(plan.pools[self._name].executors))
-
-
-class _ExecutorGrowth(NamedTuple):
-    """One executor over a period. `serving` is the share of it in which it served: half, if it began within it."""
-
-    phase: ExecutorPhase
-    serving: float
-    arrived: Growth | None
-    completed: Growth | None
-    busy: Growth | None
-    service_rate: float | None
+        for state in states:
+            self._executors[state.id].update(state, snapshot.time_s)
+        return _summed(list(self._executors.values()), 0 if states else len(plan.pools[self._name].executors))
 
 
 class _ExecutorRates:
-    """`since_s` is when the pool was seen without this executor: it had done nothing then."""
+    """One executor over the last period. `since_s` is when the pool was seen without it: it had done nothing then.
+
+    `serving` is the share of the period in which it served: half, if it began within it.
+    """
+
+    __slots__ = ("_arrived", "_busy", "_completed", "_service", "arrivals", "completions", "phase", "service_rate",
+                 "serving", "useful")  # fmt: skip
 
     def __init__(self, since_s: float | None) -> None:
-        start = None if since_s is None else 0
-        self._arrived, self._completed, self._busy = (Counter(start, since_s or 0.0) for _ in range(3))
-        self._service = ServiceRate(start)
-        self._served_before = since_s is None
+        start, start_s = (None, 0.0) if since_s is None else (0, since_s)
+        self._arrived, self._completed = Counter(start, start_s), Counter(start, start_s)
+        self._busy, self._service = Counter(start, start_s), ServiceRate(start)
+        self.phase = ExecutorPhase.ACTIVE if since_s is None else ExecutorPhase.REQUESTED
+        self.serving = 1.0
+        self.arrivals: float | None = None
+        self.completions: float | None = None
+        self.useful: float | None = None
+        self.service_rate: float | None = None
 
-    def update(self, state: ExecutorState, time_s: float) -> _ExecutorGrowth:
-        idle = 0 if state.phase in _NOT_YET_SERVING else None
-        arrived, completed = either(state.arrived, idle), either(state.completed, idle)
-        busy_s = either(state.busy_s, idle)
-        served_before, self._served_before = self._served_before, state.phase is ExecutorPhase.ACTIVE
-        return _ExecutorGrowth(
-            state.phase,
-            1.0 if served_before else 0.5,
-            self._arrived.grown(arrived, time_s),
-            self._completed.grown(completed, time_s),
-            self._busy.grown(busy_s, time_s),
-            self._service.update(completed, busy_s),
-        )
+    def update(self, state: ExecutorState, time_s: float) -> None:
+        arrived, completed, busy_s = state.arrived, state.completed, state.busy_s
+        if state.phase in _NOT_YET_SERVING:
+            arrived, completed, busy_s = arrived or 0, completed or 0, busy_s or 0.0
+        self.serving = 1.0 if self.phase is ExecutorPhase.ACTIVE else 0.5
+        self.phase = state.phase
+        self.arrivals = self._arrived.rate(arrived, time_s)
+        self.completions = self._completed.rate(completed, time_s)
+        self.useful = self._busy.rate(busy_s, time_s)
+        self.service_rate = self._service.update(completed, busy_s)
 
 
-def _summed(grown: list[_ExecutorGrowth], unlisted: int) -> PoolMeasures:
-    active = [each for each in grown if each.phase is ExecutorPhase.ACTIVE]
-    working = [*active, *(each for each in grown if each.phase is ExecutorPhase.LEAVING)]
-    serving = sum(each.serving for each in active) + unlisted
-    useful = _total_rate(each.busy for each in active)
+def _summed(executors: list[_ExecutorRates], unlisted: int) -> PoolMeasures:
+    active = [each for each in executors if each.phase is ExecutorPhase.ACTIVE]
+    working = [each for each in executors if each.phase in (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)]
+    serving = sum([each.serving for each in active]) + unlisted
+    useful = total([each.useful for each in active])
     service_rates = [each.service_rate for each in active if each.service_rate is not None]
     return PoolMeasures(
         utilisation=None if useful is None else useful / serving,
         service_rate=sum(service_rates) / len(service_rates) if service_rates else None,
-        arrival_rate=_total_rate(each.arrived for each in working),
-        completion_rate=_total_rate(each.completed for each in working),
+        arrival_rate=total([each.arrivals for each in working]),
+        completion_rate=total([each.completions for each in working]),
         serving=serving,
     )
-
-
-def _total_rate(growths: Iterable[Growth | None]) -> float | None:
-    return total(None if growth is None else growth.rate for growth in growths)

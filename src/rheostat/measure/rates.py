@@ -1,6 +1,6 @@
 """Rates, service rates, utilisation and latency of every operator, from two successive snapshots (DRS, measurer)."""
 
-from rheostat.measure.counter import Counter, Growth
+from rheostat.measure.counter import Counter
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.measure.pools import PoolMeasures, PoolRates
 from rheostat.measure.service import ServiceRate
@@ -46,7 +46,7 @@ class Measurer:
             interval_s,
             operators,
             latency_s=_mean(snapshot.latency) if interval_s > 0 else None,
-            external_rate=total(source.update(snapshot, operators) for source in self._sources),
+            external_rate=total([source.update(snapshot, operators) for source in self._sources]),
         )
 
 
@@ -76,9 +76,9 @@ class _OperatorRates:
         state, time_s = snapshot.operator.get(name) or OperatorState(name), snapshot.time_s
         first, self._seen = not self._seen, True
         service_rate = self._service.update(state.completed, state.busy_s)
-        useful = _rate(self._busy.grown(state.busy_s, time_s))
-        arrival_rate = _rate(self._arrived.grown(state.arrived, time_s))
-        completion_rate = _rate(self._completed.grown(state.completed, time_s))
+        useful = self._busy.rate(state.busy_s, time_s)
+        arrival_rate = self._arrived.rate(state.arrived, time_s)
+        completion_rate = self._completed.rate(state.completed, time_s)
         utilisation = pool.utilisation
         if alone:
             arrival_rate = either(arrival_rate, pool.arrival_rate)
@@ -107,13 +107,9 @@ class _SourceRate:
 
     def update(self, snapshot: Snapshot, operators: dict[str, OperatorMeasures]) -> float | None:
         rows = [s.rows for s in snapshot.streams if s.name == self._stream and s.rows is not None]
-        rate = _rate(self._rows.grown(max(rows, default=None), snapshot.time_s))
+        rate = self._rows.rate(max(rows, default=None), snapshot.time_s)
         by_reader = (operators[reader].arrival_rate for reader in self._readers)
         return either(rate, next((known for known in by_reader if known is not None), None))
-
-
-def _rate(growth: Growth | None) -> float | None:
-    return None if growth is None else growth.rate
 
 
 def _mean(latency: Latency | None) -> float | None:

@@ -1,6 +1,6 @@
 """Arithmetic in which None is unknown, and unknown stays unknown."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 
 def either(first: float | None, second: float | None) -> float | None:
@@ -8,8 +8,7 @@ def either(first: float | None, second: float | None) -> float | None:
     return second if first is None else first
 
 
-def total(values: Iterable[float | None]) -> float | None:
+def total(values: Sequence[float | None]) -> float | None:
     """The sum; None when one of `values` is not known, or when there are none."""
-    known = list(values)
-    summands = [value for value in known if value is not None]
-    return sum(summands) if summands and len(summands) == len(known) else None
+    known = [value for value in values if value is not None]
+    return sum(known) if known and len(known) == len(values) else None
