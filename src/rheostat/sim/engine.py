@@ -603,6 +603,7 @@ def _batch_end(s: State, now: float, operator: int) -> float:
         if work > 0.0:
             executor.free_at = max(now + fixed, executor.free_at) + work
             executor.busy_s += executor.work_s
+            executor.ahead_s = executor.work_s
             executor.work_s = 0.0
             executor.extra_s = 0.0
             end = max(end, executor.free_at)

@@ -6,6 +6,7 @@ from rheostat.sim import state as tables
 from rheostat.sim.cluster import Cluster
 from rheostat.sim.fleet import Executor
 from rheostat.sim.histogram import BINS, quantile
+from rheostat.sim.score import oldest_waiting_s
 from rheostat.snapshot import (
     Batch,
     ExecutorState,
@@ -58,8 +59,9 @@ class Meter:
             completed=int(row.completed),
             lost=int(row.lost),
             queued=int(row.arrived - row.completed - row.lost),
-            busy_s=float(row.service_sum),
+            busy_s=self._operator_busy_s(position),
             latency=self._latency(1 + position, row, last, int(row.completed - last.completed)),
+            oldest_s=oldest_waiting_s(self._cluster, name),
             arrival_scv=_scv(*(row[field] - last[field] for field in ("gap_count", "gap_sum", "gap_squares"))),
             service_scv=_scv(
                 *(row[field] - last[field] for field in ("service_count", "service_sum", "service_squares"))
@@ -89,7 +91,7 @@ class Meter:
 
     def _executor(self, executor: Executor) -> ExecutorState:
         row = self._cluster.state.executors[executor.index]
-        busy_s = float(row.busy_s)
+        busy_s = float(row.busy_s) - self._work_ahead_s(row)
         if row.current != tables.NONE:
             busy_s += self._cluster.now_s - float(row.started)
         return ExecutorState(
@@ -105,6 +107,23 @@ class Meter:
             node=executor.node,
             process=executor.process,
         )
+
+    def _work_ahead_s(self, row: np.record) -> float:
+        """What an executor still has to do of its share in a batch: booked when the batch began, not yet worked."""
+        return float(np.clip(row.free_at - self._cluster.now_s, 0.0, row.ahead_s))
+
+    def _operator_busy_s(self, position: int) -> float:
+        """Service drawn so far, without what is still ahead of those who are at it."""
+        state, now_s = self._cluster.state, self._cluster.now_s
+        first = position * int(state.world[0].width)
+        busy_s = float(state.operators[position].service_sum)
+        for index in state.server.executor[first : first + int(state.operators[position].servers)]:
+            row = state.executors[index]
+            if row.current != tables.NONE and state.tuples[row.current].operator == position:
+                busy_s -= float(row.done) - now_s
+            elif state.operators[position].batch_rows:
+                busy_s -= self._work_ahead_s(row)
+        return busy_s
 
     def _substreams(self, name: str) -> list[SubstreamState]:
         cluster = self._cluster

@@ -204,6 +204,7 @@ _EXECUTOR = {
     "free_at": 0.0,
     "extra_s": 0.0,
     "work_s": 0.0,
+    "ahead_s": 0.0,
 }
 _SERVER = {"executor": NONE}
 _NODE = {"cores": np.inf, "busy": 0}

@@ -1,0 +1,1 @@
+"""Policies tried out on scenarios: whole runs, from a file to a table of results."""

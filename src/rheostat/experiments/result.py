@@ -1,0 +1,155 @@
+"""What a simulated run came to: the figures by which policies are compared."""
+
+import math
+
+import msgspec
+import numpy as np
+
+from rheostat.sim.cluster import Cluster
+from rheostat.sim.histogram import BINS, quantile
+from rheostat.sim.score import Scoreboard
+from rheostat.sla import SLA, Goal
+from rheostat.snapshot import ExecutorPhase
+
+
+class OperatorResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One operator over the whole run; latencies are sojourn times at the operator."""
+
+    success_rate: float | None
+    success_rate_by_substream: list[float | None]
+    mean_executors: float
+    executor_seconds: float
+    mean_latency_s: float | None
+    p99_latency_s: float | None
+    arrived: int
+    completed: int
+    queued: int
+    lost: int
+    utilisation: float | None
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole run. Latency is from the entry of a record until everything derived from it is done.
+
+    `success_rate` is that of the end-to-end SLA, or the mean over the operators' SLAs where there is none.
+    `mean_executors` counts those that served, `executor_seconds` all that were paid for: starting and warm ones too.
+    `saved_resources` is 1 − mean executors / those that the highest peak would need (PA-SPS).
+    """
+
+    scenario: str
+    policy: str
+    seed: int
+    duration_s: float
+    success_rate: float | None
+    success_rate_by_substream: dict[str, list[float | None]]
+    mean_executors: float
+    executor_seconds: float
+    mean_latency_s: float | None
+    p99_latency_s: float | None
+    arrived: int
+    completed: int
+    queued: int
+    lost: int
+    late: int
+    decisions: dict[str, int]
+    refused: int
+    switching_events: int
+    switching_time_s: float
+    switching_share: float
+    saved_resources: float | None
+    throughput_degradation: float | None
+    operators: dict[str, OperatorResult]
+
+
+def figures(cluster: Cluster, board: Scoreboard, goal: Goal, duration_s: float) -> dict[str, object]:
+    """Everything in a `Result` that can be read off the cluster and its score."""
+    world = cluster.state.world[0]
+    paid = _executor_seconds(cluster)
+    served = _executor_seconds(cluster, serving_only=True)
+    operators = {name: _operator(cluster, board, goal, name, duration_s) for name in cluster.position}
+    return {
+        "duration_s": duration_s,
+        "success_rate": _success(board, goal),
+        "success_rate_by_substream": {
+            name: result.success_rate_by_substream
+            for name, result in operators.items()
+            if result.success_rate_by_substream
+        },
+        "mean_executors": served / duration_s,
+        "executor_seconds": paid,
+        "mean_latency_s": float(world.latency_sum / world.left) if world.left else None,
+        "p99_latency_s": quantile(cluster.state.histogram["count"][:BINS], 0.99),
+        "arrived": int(world.entered),
+        "completed": int(world.left),
+        "queued": int(world.entered - world.left - world.lost),
+        "lost": int(world.lost),
+        "late": int(world.late),
+        "switching_events": cluster.switching_events,
+        "switching_time_s": cluster.switching_s,
+        "switching_share": cluster.switching_executor_s / served if served else 0.0,
+        "saved_resources": _saved(cluster, served / duration_s, duration_s),
+        "throughput_degradation": board.throughput_degradation,
+        "operators": operators,
+    }
+
+
+def _operator(cluster: Cluster, board: Scoreboard, goal: Goal, name: str, duration_s: float) -> OperatorResult:
+    position = cluster.position[name]
+    row = cluster.state.operators[position]
+    bins = slice((1 + position) * BINS, (2 + position) * BINS)
+    served = _executor_seconds(cluster, name, serving_only=True)
+    sla = goal.sla_of(name)
+    return OperatorResult(
+        success_rate=board.success[sla].mean() if sla else None,
+        success_rate_by_substream=_by_substream(board, sla) if sla else [],
+        mean_executors=served / duration_s,
+        executor_seconds=_executor_seconds(cluster, name),
+        mean_latency_s=float(row.latency_sum / row.completed) if row.completed else None,
+        p99_latency_s=quantile(cluster.state.histogram["count"][bins], 0.99),
+        arrived=int(row.arrived),
+        completed=int(row.completed),
+        queued=int(row.arrived - row.completed - row.lost),
+        lost=int(row.lost),
+        utilisation=float(row.service_sum) / served if served else None,
+    )
+
+
+def _by_substream(board: Scoreboard, sla: SLA) -> list[float | None]:
+    return [None if math.isnan(rate) else float(rate) for rate in board.success[sla].by_substream()]
+
+
+def _success(board: Scoreboard, goal: Goal) -> float | None:
+    slas = [goal.end_to_end] if goal.end_to_end else list(board.success)
+    rates = [rate for sla in slas if (rate := board.success[sla].mean()) is not None]
+    return float(np.mean(rates)) if rates else None
+
+
+_SERVING = (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
+
+
+def _executor_seconds(cluster: Cluster, pool: str | None = None, *, serving_only: bool = False) -> float:
+    return sum(
+        spent_s
+        for (owner, phase), spent_s in cluster.fleet.seconds.items()
+        if (pool is None or owner == pool) and (not serving_only or phase in _SERVING)
+    )
+
+
+def _saved(cluster: Cluster, mean_executors: float, duration_s: float) -> float | None:
+    """Against the executors that process the highest peak of the load (PA-SPS eq. 2 with the true input)."""
+    needed = peak_executors(cluster, duration_s)
+    return 1.0 - mean_executors / needed if needed else None
+
+
+def peak_executors(cluster: Cluster, duration_s: float) -> int:
+    """Executors that keep up with the load's peak: for each operator its rate times its service time, rounded up."""
+    topology, model = cluster.model.topology, cluster.model
+    external = np.zeros(len(cluster.position))
+    for stream in topology.streams:
+        if stream.producer in topology.sources:
+            external[cluster.position[stream.consumer]] += model.source(stream.producer).load.peak(duration_s)
+    rates = np.linalg.solve(np.eye(len(external)) - topology.routing.T, external)
+    return sum(
+        max(1, math.ceil(rates[position] * model.operator(name).service.mean_s - 1e-9))
+        for name, position in cluster.position.items()
+    )

@@ -1,0 +1,173 @@
+"""A scenario file: topology, load, cluster, SLAs, budget and policy of one simulated run, in TOML.
+
+`docs/scenarios.md` describes every field; examples stand in `scenarios/`.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rheostat.duration import Duration, positive_seconds, seconds
+from rheostat.errors import ConfigError, RheostatError
+from rheostat.load import shape_from, skew_from
+from rheostat.loop_options import LoopOptions
+from rheostat.sim.model import Bursts, ClusterModel, NotNegative, OperatorModel, SimModel, SourceModel, Spec
+from rheostat.sla import SLA, Budget, Goal
+from rheostat.topology import Operator, Source, Topology
+
+
+class SourceTable(Spec, frozen=True):
+    """A `[[source]]`: `load` and `keys` as `rheostat.load` reads them; `arrivals` names the process."""
+
+    name: str
+    load: Any
+    arrivals: str = "poisson"
+    scv: NotNegative | None = None
+    bursts: Bursts | None = None
+    keys: dict[str, Any] | None = None
+    rotate_every: Duration = 0
+    rotate_by: int = 1
+
+
+class OperatorTable(OperatorModel, frozen=True, kw_only=True):
+    """An `[[operator]]`: where it stands in the topology, and how it serves."""
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: dict[str, float] = {}
+    selectivity: NotNegative = 1.0
+    key: str | None = None
+    substreams: int | None = None
+    keys: dict[str, Any] | None = None
+
+
+class SlaTable(Spec, frozen=True):
+    """An `[[sla]]`: end to end, or for one operator or path."""
+
+    latency: Duration
+    window: Duration = "10s"
+    operator: str | None = None
+    path: tuple[str, ...] | None = None
+
+
+class BudgetTable(Spec, frozen=True):
+    total: int | None = None
+    least: dict[str, int] = {}
+    most: dict[str, int] = {}
+
+
+class PolicyTable(Spec, frozen=True):
+    name: str = "threshold"
+    options: dict[str, Any] = {}
+
+
+class ScenarioFile(Spec, frozen=True):
+    """The whole file, as it is written."""
+
+    name: str
+    duration: Duration
+    source: tuple[SourceTable, ...]
+    operator: tuple[OperatorTable, ...]
+    period: Duration = "1s"
+    t_ra: Duration = 0
+    resolution: Duration = "100ms"
+    sla: tuple[SlaTable, ...] = ()
+    budget: BudgetTable = BudgetTable()
+    cluster: ClusterModel = ClusterModel()
+    policy: PolicyTable = PolicyTable()
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario that was read and checked."""
+
+    name: str
+    duration_s: float
+    model: SimModel
+    goal: Goal
+    loop: LoopOptions
+    policy: str
+    policy_options: dict[str, Any]
+
+
+def read_scenario(path: Path) -> Scenario:
+    """The scenario in the file at `path`; whatever is wrong with it is named with the file."""
+    try:
+        told = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), ScenarioFile)
+        return make_scenario(told, path.parent)
+    except FileNotFoundError:
+        raise ConfigError(f"scenario {str(path)!r} does not exist: name a TOML file") from None
+    except OSError as error:
+        raise ConfigError(f"scenario {str(path)!r} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"scenario {path}: not a TOML file: {error}") from None
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"scenario {path}: {_in_words(error)}") from None
+    except RheostatError as error:
+        raise type(error)(f"scenario {path}: {error}") from None
+
+
+def make_scenario(told: ScenarioFile, folder: Path) -> Scenario:
+    """The scenario that `told` describes; files it names are looked for in `folder`."""
+    topology = Topology(told.name, [*(Source(table.name) for table in told.source), *map(_operator, told.operator)])
+    model = SimModel(
+        topology,
+        sources={table.name: _source(table, folder) for table in told.source},
+        operators={table.name: _operator_model(table) for table in told.operator},
+        values={table.name: skew_from(table.keys, folder) for table in told.operator if table.keys},
+        cluster=told.cluster,
+        resolution_s=positive_seconds(told.resolution, "resolution"),
+    )
+    slas = tuple(SLA(s.latency, s.window, operator=s.operator, path=s.path) for s in told.sla)
+    budget = Budget(told.budget.total, told.budget.least, told.budget.most)
+    return Scenario(
+        name=told.name,
+        duration_s=positive_seconds(told.duration, "duration"),
+        model=model,
+        goal=Goal(topology, slas, budget),
+        loop=LoopOptions(told.period, t_ra=told.t_ra),
+        policy=told.policy.name,
+        policy_options=told.policy.options,
+    )
+
+
+def _operator(table: OperatorTable) -> Operator:
+    return Operator(
+        table.name,
+        inputs=table.inputs,
+        outputs=table.outputs,
+        selectivity=table.selectivity,
+        key=table.key,
+        substreams=table.substreams,
+    )
+
+
+def _operator_model(table: OperatorTable) -> OperatorModel:
+    return OperatorModel(**{field: getattr(table, field) for field in OperatorModel.__struct_fields__})
+
+
+_ARRIVALS = {"regular": 0.0, "poisson": 1.0}
+
+
+def _source(table: SourceTable, folder: Path) -> SourceModel:
+    if table.scv is None and table.arrivals not in _ARRIVALS:
+        known = ", ".join(_ARRIVALS)
+        raise ConfigError(
+            f"source {table.name!r}: arrivals {table.arrivals!r} is not known: use one of {known}, or give an scv"
+        )
+    return SourceModel(
+        load=shape_from(table.load, folder),
+        scv=_ARRIVALS[table.arrivals] if table.scv is None else table.scv,
+        bursts=table.bursts,
+        weights=None if table.keys is None else skew_from(table.keys, folder),
+        rotate_every_s=seconds(table.rotate_every, "rotate_every"),
+        rotate_by=table.rotate_by,
+    )
+
+
+def _in_words(error: msgspec.ValidationError) -> str:
+    """msgspec's message without its notation: `$.operator[2].service.mean` becomes operator[2].service.mean."""
+    return str(error).replace("`", "'").replace("$.", "").replace("Object", "table")

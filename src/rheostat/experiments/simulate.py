@@ -1,0 +1,76 @@
+"""One scenario, one policy, one seed: a run of the control loop on the simulated plant."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from rheostat.controller import Controller
+from rheostat.experiments.result import Result, figures
+from rheostat.experiments.scenario import Scenario
+from rheostat.journal import Journal, NullJournal
+from rheostat.period import Period, Ruling
+from rheostat.policies.registry import make_policy
+from rheostat.sim.plant import SimPlant, initial_plan
+from rheostat.sim.score import Scoreboard
+
+Progress = Callable[[float], None]
+"""Told how many simulated seconds have passed."""
+
+
+def simulate(
+    scenario: Scenario,
+    policy: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    seed: int = 0,
+    journal: Journal | NullJournal | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Run `scenario` under `policy` (its own, if none is named) and report what came of it.
+
+    The same scenario, policy and seed give the same result, whatever else runs.
+    """
+    name = policy or scenario.policy
+    chosen = dict(options) if options is not None else (scenario.policy_options if name == scenario.policy else {})
+    plant = SimPlant(scenario.model, np.random.default_rng(seed))
+    board = Scoreboard(plant.cluster, scenario.goal.slas)
+    tally = _Tally(progress)
+    controller = Controller(
+        plant,
+        make_policy(name, scenario.goal, chosen),
+        scenario.goal,
+        journal,
+        scenario.loop,
+        plan=initial_plan(scenario.model),
+        listeners=[tally],
+    )
+    controller.run(until_s=scenario.duration_s)
+    plant.cluster.advance(scenario.duration_s)
+    return Result(
+        scenario=scenario.name,
+        policy=name,
+        seed=seed,
+        decisions=dict(tally.decisions),
+        refused=tally.refused,
+        **figures(plant.cluster, board, scenario.goal, scenario.duration_s),  # type: ignore[arg-type]
+    )
+
+
+class _Tally:
+    """Counts what was decided, and passes on how far the run is."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.decisions: Counter[str] = Counter()
+        self.refused = 0
+        self._progress = progress
+
+    def __call__(self, period: Period) -> None:
+        for verdict in period.verdicts:
+            if verdict.ruling in (Ruling.ACCEPTED, Ruling.HELD):
+                self.decisions[verdict.decision.kind] += 1
+            else:
+                self.refused += 1
+        if self._progress is not None:
+            self._progress(period.time_s)
