@@ -1,0 +1,48 @@
+"""`rheostat cluster`: an embedded Spark cluster that outlives the command."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Start, look at and stop an embedded Spark cluster.", no_args_is_help=True)
+
+Folder = Annotated[Path, typer.Option("--dir", help="Folder that holds the cluster's state and logs.")]
+DEFAULT_FOLDER = Path("rheostat-cluster")
+
+
+@app.command()
+def start(
+    folder: Folder = DEFAULT_FOLDER,
+    nodes: Annotated[int, typer.Option(min=1, help="Workers to start.")] = 2,
+    cores: Annotated[int, typer.Option(min=1, help="Cores that each worker declares.")] = 4,
+    memory: Annotated[str, typer.Option(help="Memory that each worker declares.")] = "4g",
+) -> None:
+    """Start a Spark standalone master and workers on loopback."""
+    from rheostat.spark import detached
+    from rheostat.spark.node import nodes_alike
+
+    address = detached.start_detached(folder, nodes_alike(nodes, cores, memory))
+    print(f"cluster of {nodes} nodes at {address.master_url}; stop it with: rheostat cluster stop --dir {folder}")
+
+
+@app.command()
+def status(folder: Folder = DEFAULT_FOLDER) -> None:
+    """Show the nodes and applications of a running cluster."""
+    from rheostat.spark import detached
+
+    told = detached.status(folder)
+    print(f"master {told.master_url}")
+    for node in told.nodes:
+        print(f"node {node.name}: {'alive' if node.alive else 'down'}, {node.cores_free} of {node.cores} cores free")
+    for application in told.applications:
+        print(f"application {application.name}: {application.cores} cores")
+
+
+@app.command()
+def stop(folder: Folder = DEFAULT_FOLDER) -> None:
+    """Stop a running cluster and everything that runs on it."""
+    from rheostat.spark import detached
+
+    detached.stop(folder)
+    print("stopped")

@@ -1,0 +1,29 @@
+"""`rheostat plan`: how many executors each operator needs, by queueing theory alone."""
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rheostat.cli.options import Json
+from rheostat.duration import positive_seconds
+from rheostat.errors import ConfigError
+from rheostat.queueing import planfile
+
+
+def plan_allocation(
+    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="Operators and their rates.", show_default=False)],
+    kmax: Annotated[
+        int | None, typer.Option(min=1, help="Spend at most this many executors for the least latency.")
+    ] = None,
+    tmax: Annotated[str | None, typer.Option(help="Meet this latency with the fewest executors, e.g. 1.5s.")] = None,
+    model: Annotated[str, typer.Option(help="Queueing model: mmk, gigk or microbatch.")] = "mmk",
+    json: Json = False,
+) -> None:
+    """Plan executors for the operators in FILE.json (DRS): the best use of a budget, or the least for a latency."""
+    if (kmax is None) == (tmax is None):
+        raise ConfigError("give either --kmax N or --tmax LATENCY")
+    t_max_s = None if tmax is None else positive_seconds(tmax, "--tmax")
+    made = planfile.plan(planfile.read(file), kmax, t_max_s, model)
+    print(json_format.dumps(made.as_dict()) if json else made.as_text())

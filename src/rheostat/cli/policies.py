@@ -1,0 +1,28 @@
+"""`rheostat policies`: what there is to choose from."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from rheostat.policies.registry import options_of, policies, policy_class
+
+
+def list_policies(
+    name: Annotated[str | None, typer.Argument(help="Show the options of this policy.", show_default=False)] = None,
+) -> None:
+    """List the policies with a line each, or the options of one."""
+    console = Console()
+    if name is None:
+        table = Table("policy", "what it does", box=None)
+        for policy_name, policy in sorted(policies().items()):
+            table.add_row(policy_name, policy.summary)
+        console.print(table)
+        return
+    policy = policy_class(name)
+    console.print(f"{policy.name}: {policy.summary}", highlight=False)
+    table = Table("option", "default", "meaning", box=None)
+    for row in options_of(policy):
+        table.add_row(row.name, "required" if row.default is None else str(row.default), row.description)
+    console.print(table)

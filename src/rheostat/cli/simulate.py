@@ -1,0 +1,106 @@
+"""`rheostat simulate`: a scenario under a policy on the simulated cluster."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from rheostat.cli.options import Json, PolicyName, PolicyOptionTexts, parsed
+from rheostat.duration import human
+from rheostat.experiments.result import Result
+from rheostat.experiments.scenario import Scenario, read_scenario
+from rheostat.experiments.simulate import simulate
+from rheostat.journal import Journal, NullJournal
+
+
+def simulate_scenario(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    policy: PolicyName = None,
+    option: PolicyOptionTexts = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    journal: Annotated[
+        Path | None, typer.Option(help="Write the journal of the run to this file (for `rheostat replay`).")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run a scenario on the simulated cluster and report SLA success, latency and cost."""
+    told = read_scenario(scenario)
+    result = _run_with_progress(told, policy, option, seed, journal)
+    if json:
+        print(msgspec.json.encode(result).decode())
+    else:
+        Console().print(*tables(result), sep="\n")
+
+
+def _run_with_progress(
+    scenario: Scenario, policy: str | None, option: list[str] | None, seed: int, journal: Path | None
+) -> Result:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:.0f} %"),
+        TimeRemainingColumn(),
+    )
+    with ExitStack() as open_things:
+        written = open_things.enter_context(Journal(journal)) if journal else NullJournal()
+        bar = open_things.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
+        task = bar.add_task(f"simulating {human(scenario.duration_s)}", total=scenario.duration_s)
+        return simulate(
+            scenario,
+            policy,
+            parsed(option),
+            seed=seed,
+            journal=written,
+            progress=lambda time_s: bar.update(task, completed=time_s),
+        )
+
+
+def tables(result: Result) -> tuple[Table, Table]:
+    """The whole run, and its operators."""
+    whole = Table(title=f"{result.scenario}: {result.policy}, seed {result.seed}", show_header=False, min_width=60)
+    for name, value in _rows(result):
+        whole.add_row(name, value)
+    parts = Table("operator", "success", "executors", "executor-seconds", "mean latency", "p99", "queued", "lost")
+    for name, part in result.operators.items():
+        parts.add_row(
+            name,
+            percent(part.success_rate),
+            f"{part.mean_executors:.2f}",
+            f"{part.executor_seconds:,.0f}",
+            latency(part.mean_latency_s),
+            latency(part.p99_latency_s),
+            f"{part.queued:,}",
+            f"{part.lost:,}",
+        )
+    return whole, parts
+
+
+def _rows(result: Result) -> list[tuple[str, str]]:
+    decided = ", ".join(f"{count} {kind}" for kind, count in sorted(result.decisions.items())) or "none"
+    return [
+        ("simulated time", human(result.duration_s)),
+        ("success rate", percent(result.success_rate)),
+        ("executors, mean", f"{result.mean_executors:.2f}"),
+        ("executor-seconds", f"{result.executor_seconds:,.0f}"),
+        ("saved against the peak", percent(result.saved_resources)),
+        ("latency, mean / p99", f"{latency(result.mean_latency_s)} / {latency(result.p99_latency_s)}"),
+        ("arrived / completed", f"{result.arrived:,} / {result.completed:,}"),
+        ("queued / lost / late", f"{result.queued:,} / {result.lost:,} / {result.late:,}"),
+        ("throughput degradation", percent(result.throughput_degradation)),
+        ("decisions", f"{decided}; {result.refused} refused"),
+        ("switching", f"{result.switching_events} events, {human(result.switching_time_s)}"),
+        ("switching share", percent(result.switching_share)),
+    ]
+
+
+def percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.2f} %"
+
+
+def latency(duration_s: float | None) -> str:
+    return "–" if duration_s is None else human(duration_s)
