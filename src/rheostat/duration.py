@@ -6,6 +6,7 @@ import re
 from rheostat.errors import ConfigError
 
 _UNITS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_LONGEST_S = 1e12
 _PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(us|ms|s|m|h|d)\s*")
 
 Duration = str | int | float
@@ -20,8 +21,8 @@ def seconds(duration: Duration, what: str = "duration") -> float:
     """
     if isinstance(duration, str):
         return _parse(duration, what)
-    if isinstance(duration, bool) or not math.isfinite(duration) or duration < 0:
-        raise ConfigError(f"{what} {duration!r} is not a duration: give seconds as a number >= 0")
+    if isinstance(duration, bool) or not 0 <= duration <= _LONGEST_S:
+        raise ConfigError(f"{what} {duration!r} is not a duration: give seconds as a number from 0 to {_LONGEST_S:g}")
     return float(duration)
 
 
@@ -56,7 +57,7 @@ def _parse(text: str, what: str) -> float:
             raise _unreadable(text, what)
         total += float(part[1]) * _UNITS_S[part[2]]
         position = part.end()
-    if not stripped:
+    if not stripped or total > _LONGEST_S:
         raise _unreadable(text, what)
     return total
 
