@@ -74,7 +74,7 @@ def test_a_wrong_topology_is_refused_with_the_name_of_the_culprit(parts: list[So
 
 
 def test_a_loop_that_amplifies_is_refused_with_its_operators_and_gain() -> None:
-    with pytest.raises(TopologyError, match="loop through a, b .* gain is 1.2"):
+    with pytest.raises(TopologyError, match=r"loop through a, b .* gain is 1\.2"):
         chain(
             Operator("first", inputs="in"),
             Operator("a", inputs=["first", "b"], selectivity=1.2),

@@ -42,9 +42,10 @@ def human(duration_s: float) -> str:
     """
     if not math.isfinite(duration_s):
         return "forever" if duration_s > 0 else str(duration_s)
-    for unit in ("d", "h", "m", "s", "ms"):
-        if abs(duration_s) >= _UNITS_S[unit]:
-            return f"{duration_s / _UNITS_S[unit]:.3g}{unit}"
+    for unit in ("d", "h", "m", "s", "ms", "us"):
+        count = duration_s / _UNITS_S[unit]
+        if abs(count) >= 0.9995:  # less would be written as 1e+03 of the next smaller unit
+            return f"{count:.3g}{unit}" if abs(count) < 1000 else f"{count:.0f}{unit}"
     return f"{duration_s / _UNITS_S['us']:.3g}us" if duration_s else "0s"
 
 
