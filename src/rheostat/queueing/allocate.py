@@ -12,13 +12,16 @@ from functools import partial
 import numpy as np
 
 from rheostat.errors import ConfigError, InfeasibleError
-from rheostat.queueing.lanes import Lanes
+from rheostat.queueing.lanes import Lanes, all_fall
 from rheostat.queueing.model import Model
 from rheostat.queueing.network import Allocation, Network
 from rheostat.queueing.order import Order, best_order
 
-_SEARCHED = 10_000_000
+_SEARCHED = 1_000_000
 """Where a search without limit gives up: more executors than any cluster has."""
+
+_SEARCHED_UNEVEN = 10_000
+"""The same where gains do not fall, and the search takes the square of the time."""
 
 _NAMED = 8
 """Operators that an error message lists."""
@@ -47,7 +50,8 @@ def min_processors(network: Network, t_max_s: float, k_max: int | None = None) -
     floor_s = network.floor_s()
     if t_max_s < floor_s or (t_max_s == floor_s and not network.floor_is_reached()):
         raise _too_fast(network, t_max_s)
-    most = _SEARCHED if k_max is None else k_max - needed
+    searched = _SEARCHED if all_fall(lanes) else _SEARCHED_UNEVEN
+    most = searched if k_max is None else k_max - needed
     return Allocation(network, tuple(_shortest(network, lanes, t_max_s, most)))
 
 

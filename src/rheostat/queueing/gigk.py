@@ -92,13 +92,13 @@ class GIGk(Rates, frozen=True):
 
         return change
 
-    def best(self) -> float:
+    def best(self, least: int = 1) -> float:
         """Without arrivals, or without variation, nobody ever waits and no executor more helps."""
         if self.arrival_rate > 0.0 and self.arrival_scv + self.service_scv > 0.0:
             return math.inf
-        return self.fewest()
+        return max(least, self.fewest())
 
-    def floor_s(self) -> float:
+    def floor_s(self, least: int = 1) -> float:
         return 1.0 / self.service_rate
 
 

@@ -46,28 +46,27 @@ class Hyperbolic(Rates, frozen=True):
 
     def changes(self, executors: int) -> Callable[[], float]:
         fall, rise = self.hyperbola()
-        spare = executors - self.load() - 1.0
+        load, k = self.load(), float(executors)
 
         def change() -> float:
-            nonlocal spare
-            spare += 1.0
+            nonlocal k
+            spare = k - load
+            k += 1.0
             return rise - fall / (spare * (spare + 1.0))
 
         return change
 
-    def best(self) -> float:
+    def best(self, least: int = 1) -> float:
         """The smallest k whose successor is no better: u(u+1) ≥ fall/rise."""
         fall, rise = self.hyperbola()
-        if fall == 0.0:
-            return self.fewest()
-        if rise == 0.0:
+        if fall > 0.0 and rise == 0.0:
             return math.inf
-        spare = 0.5 * (math.sqrt(1.0 + 4.0 * fall / rise) - 1.0)
-        return self._first_without_gain(math.ceil(self.load() + spare))
+        spare = 0.5 * (math.sqrt(1.0 + 4.0 * fall / rise) - 1.0) if fall > 0.0 else 0.0
+        return self._first_without_gain(max(least, int(self.load() + spare)))
 
     def _first_without_gain(self, guess: int) -> int:
-        """`guess` may be one off by rounding; the sign of the change itself decides."""
-        k = max(guess - 1, int(super().fewest()))
+        """From `guess`, the root rounded down, to the next k: the sign of the change itself decides."""
+        k = max(guess, int(super().fewest()))
         while self.changes(k)() < 0.0:
             k += 1
         return k

@@ -50,7 +50,7 @@ class SplitMM1(Hyperbolic, frozen=True):
         """λ/((1−ε)μ − λ/k) = a + a²/(k − a)."""
         return self.load() ** 2, 0.0
 
-    def floor_s(self) -> float:
+    def floor_s(self, least: int = 1) -> float:
         return 1.0 / self._trusted_rate() if self.arrival_rate else 0.0
 
     def _trusted_rate(self) -> float:

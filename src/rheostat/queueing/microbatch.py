@@ -53,12 +53,12 @@ class MicroBatch(Hyperbolic, frozen=True):
         fewest = super().fewest()
         return fewest if self.tasks is None or fewest <= self.tasks else math.inf
 
-    def best(self) -> float:
-        best = super().best()
-        return best if self.tasks is None else min(best, self.tasks)
+    def best(self, least: int = 1) -> float:
+        best = super().best(least)
+        return best if self.tasks is None else max(least, min(best, self.tasks))
 
-    def floor_s(self) -> float:
-        best = self.best()
+    def floor_s(self, least: int = 1) -> float:
+        best = self.best(least)
         return self.sojourn_s(int(best)) if best < math.inf else LATENCY_IN_BATCHES * self.fixed_s
 
     def utilisation(self, executors: int) -> float:

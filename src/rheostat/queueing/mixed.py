@@ -42,19 +42,18 @@ class Mixed(msgspec.Struct, frozen=True):
         enough = (k for k in known if self.sojourn_s(k) < math.inf)
         return next(enough, max(len(self.speeds), self._even(len(self.speeds)).fewest()))
 
-    def best(self) -> float:
-        return self._best()[1]
+    def best(self, least: int = 1) -> float:
+        return self._best(least)[1]
 
-    def floor_s(self) -> float:
-        return self._best()[0]
+    def floor_s(self, least: int = 1) -> float:
+        return self._best(least)[0]
 
-    def _best(self) -> tuple[float, float]:
-        """The least sojourn time and its k: among the known executors, or with all of them and more alike."""
-        known = len(self.speeds)
-        alike = self._even(known)
-        more = (alike.floor_s(), alike.best())
-        ends = more if alike.best() > known else (alike.sojourn_s(known), known)
-        return min([*((self.sojourn_s(k), k) for k in range(1, known)), ends])
+    def _best(self, least: int) -> tuple[float, float]:
+        """The least sojourn time and its k: with some of the known executors, or with all of them and more alike."""
+        all_known = max(least, len(self.speeds))
+        alike = self._even(all_known)
+        more = (alike.floor_s(all_known), alike.best(all_known))
+        return min([*((self.sojourn_s(k), k) for k in range(least, all_known)), more])
 
     def _even(self, executors: int) -> GIGk | SplitMM1 | MicroBatch:
         """The same operator with executors that all run at the mean of the first k."""

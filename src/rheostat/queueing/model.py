@@ -30,11 +30,11 @@ class Model(Protocol):
     def fewest(self) -> float:
         """The fewest executors that keep up; infinite when no number does."""
 
-    def best(self) -> float:
-        """The number of executors with the least sojourn time; infinite when each further one helps."""
+    def best(self, least: int = 1) -> float:
+        """The number, from `least` on, with the least sojourn time; infinite when each further executor helps."""
 
-    def floor_s(self) -> float:
-        """The sojourn time at `best()`; when that is infinite, the limit that no number reaches."""
+    def floor_s(self, least: int = 1) -> float:
+        """The sojourn time at `best(least)`; when that is infinite, the limit that no number reaches."""
 
 
 class Stack(Protocol):

@@ -28,18 +28,18 @@ class Station(msgspec.Struct, frozen=True):
 
     def bounds(self) -> tuple[int, float]:
         """The fewest executors that are allowed and keep up, and the most that are allowed and help."""
-        fewest, best = self.model.fewest(), self.model.best()
-        if fewest > self.most:
+        fewest = self.model.fewest()
+        if fewest > self.most or fewest == math.inf:
             raise self._never_keeps_up(fewest)
         lowest = self.least if self.least > fewest else int(fewest)
-        highest = self.most if self.most < best else best
-        return lowest, highest if highest > lowest else lowest
+        best = self.model.best(lowest)
+        return lowest, self.most if self.most < best else best
 
     def floor_s(self) -> float:
         """The least sojourn time within the bounds; without an upper one, the limit that it falls to."""
         lowest, highest = self.bounds()
         if highest == math.inf:
-            return self.model.floor_s()
+            return self.model.floor_s(lowest)
         candidates = [int(highest)] if self.model.falls else range(lowest, int(highest) + 1)
         return min(map(self.model.sojourn_s, candidates))
 
