@@ -90,20 +90,9 @@ class Journal:
                 self._write_decisions(connection, period, seen)
                 self._prune(connection, seen)
             if acted:
-                _insert(
-                    connection,
-                    "plans",
-                    revision=period.plan.revision,
-                    time_s=period.time_s,
-                    act=1,
-                    body=_encode(period.plan),
-                )
-            for outcome in period.outcomes:
-                observed = None if outcome.observed is None else _encode(outcome.observed)
-                connection.execute(
-                    "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?)",
-                    (outcome.revision, period.time_s, observed, outcome.note),
-                )
+                plan = period.plan
+                _insert(connection, "plans", revision=plan.revision, time_s=period.time_s, act=1, body=_encode(plan))
+            self._write_outcomes(connection, period)
             self._write_problems(connection, period.time_s, period.news)
 
     def note(self, time_s: float, problems: Iterable[Problem]) -> None:
@@ -168,6 +157,12 @@ class Journal:
                 _insert(
                     connection, "decisions", run=self._run, snapshot=snapshot, **_decision_row(verdict, period.time_s)
                 )
+
+    def _write_outcomes(self, connection: sqlite3.Connection, period: Period) -> None:
+        for outcome in period.outcomes:
+            observed = None if outcome.observed is None else _encode(outcome.observed)
+            row = (outcome.revision, period.time_s, observed, outcome.note)
+            connection.execute("INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?)", row)
 
     def _write_problems(self, connection: sqlite3.Connection, time_s: float, problems: Iterable[Problem]) -> None:
         for problem in problems:

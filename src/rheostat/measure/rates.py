@@ -1,5 +1,7 @@
 """Rates, service rates, utilisation and latency of every operator, from two successive snapshots (DRS, measurer)."""
 
+from collections import Counter as Tally
+
 from rheostat.measure.counter import Counter
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.measure.pools import PoolMeasures, PoolRates
@@ -37,9 +39,9 @@ class Measurer:
         interval_s = 0.0 if self._time_s is None else snapshot.time_s - self._time_s
         self._time_s = snapshot.time_s
         pools = {name: self._pools.setdefault(name, PoolRates(name)).update(snapshot, plan) for name in plan.pools}
-        alone = {name: len(plan.sharing(pool)) == 1 for name, pool in plan.pool_of.items()}
+        sharers = Tally(plan.pool_of.values())
         operators = {
-            name: rates.update(snapshot, name, pools[plan.pool_of[name]], alone=alone[name])
+            name: rates.update(snapshot, name, pools[plan.pool_of[name]], alone=sharers[plan.pool_of[name]] == 1)
             for name, rates in self._operators.items()
         }
         return Measures(
@@ -81,8 +83,8 @@ class _OperatorRates:
         completion_rate = self._completed.rate(state.completed, time_s)
         utilisation = pool.utilisation
         if alone:
-            arrival_rate = either(arrival_rate, pool.arrival_rate)
-            completion_rate = either(completion_rate, pool.completion_rate)
+            arrival_rate = pool.arrival_rate() if arrival_rate is None else arrival_rate
+            completion_rate = pool.completion_rate() if completion_rate is None else completion_rate
             service_rate = either(pool.service_rate, service_rate)
             utilisation = either(utilisation, useful / pool.serving if useful is not None and pool.serving else None)
         return OperatorMeasures(
