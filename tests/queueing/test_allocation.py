@@ -132,6 +132,15 @@ def test_many_operators_at_once_and_one_executor_at_a_time_give_the_same_order(n
     assert at_once.changes[:spare].tolist() == one_by_one.changes
 
 
+def test_hundreds_of_unequal_operators_share_thousands_of_executors_as_one_by_one():
+    makers = (mmk, mm1, lambda rate, mu: GIGk(rate, mu, 2.0, 0.5), lambda rate, mu: MicroBatch(rate, mu, 0.3, 0.001))
+    unequal = tuple(Station(f"o{i}", makers[i % 4](500.0 / (i + 1), 1.1)) for i in range(300))
+    lanes = Network(unequal, 1.0).lanes()
+    one_by_one, at_once = greedy_order(lanes, 5_000), RankedOrder(lanes, 5_000)
+    for spare in (0, 1, 299, 300, 2_500, 5_000):
+        assert at_once.take(spare) == one_by_one.take(spare)
+
+
 @settings(max_examples=200)
 @given(networks(FALLING, 5), st.integers(0, 20))
 def test_the_way_for_models_of_any_shape_agrees_where_gains_fall(network, spare):

@@ -12,9 +12,8 @@ Beyond the range of a double 1/B is infinite and the probabilities are 0.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from rheostat.queueing.model import Counts, Floats
 
 _ALL_TERMS_COUNT = 64.0
 """Up to this load every term of the sum counts, and the plain recursion is the shorter way."""
@@ -53,7 +52,7 @@ def mean_waiting(executors: int, load: float) -> float:
     return load * erlang_c(executors, load) / (executors - load)
 
 
-def inverse_blockings(executors: NDArray[np.int64], load: Floats) -> Floats:
+def inverse_blockings(executors: Counts, load: Floats) -> Floats:
     """`inverse_blocking` for many operators side by side, equal to it bit by bit; loads must be positive."""
     start = np.where(load > _ALL_TERMS_COUNT, np.minimum(executors, load.astype(np.int64)), 0)
     inverse = _all_summed_from_the_top(start, load)
@@ -78,7 +77,7 @@ def _summed_from_the_top(left: float, load: float) -> float:
     return total
 
 
-def _all_summed_from_the_top(executors: NDArray[np.int64], load: Floats) -> Floats:
+def _all_summed_from_the_top(executors: Counts, load: Floats) -> Floats:
     total, term = np.zeros_like(load), np.ones_like(load)
     left = executors.astype(np.float64)
     while np.any(total + term != total):

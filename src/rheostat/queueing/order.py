@@ -14,7 +14,7 @@ from rheostat.queueing.model import Floats, Model
 from rheostat.queueing.ranking import RankedOrder
 from rheostat.queueing.uneven import UnevenOrder
 
-_FEW = 24
+_FEW = 32
 """Up to so many stations a heap is faster than vectors."""
 
 
