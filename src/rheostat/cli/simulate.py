@@ -1,5 +1,6 @@
 """`rheostat simulate`: a scenario under a policy on the simulated cluster."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -12,10 +13,13 @@ from rich.table import Table
 
 from rheostat.cli.options import Json, PolicyName, PolicyOptionTexts, parsed
 from rheostat.duration import human
+from rheostat.errors import ConfigError
+from rheostat.experiments.replicate import means, replicate
 from rheostat.experiments.result import Result
 from rheostat.experiments.scenario import Scenario, read_scenario
 from rheostat.experiments.simulate import simulate
 from rheostat.journal import Journal, NullJournal
+from rheostat.policies.registry import make_policy
 
 
 def simulate_scenario(
@@ -23,6 +27,8 @@ def simulate_scenario(
     policy: PolicyName = None,
     option: PolicyOptionTexts = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    runs: Annotated[int, typer.Option(min=1, help="Repeat with this many seeds, from --seed on.")] = 1,
+    processes: Annotated[int, typer.Option(min=1, help="Share several runs between this many processes.")] = 1,
     journal: Annotated[
         Path | None, typer.Option(help="Write the journal of the run to this file (for `rheostat replay`).")
     ] = None,
@@ -30,25 +36,23 @@ def simulate_scenario(
 ) -> None:
     """Run a scenario on the simulated cluster and report SLA success, latency and cost."""
     told = read_scenario(scenario)
-    result = _run_with_progress(told, policy, option, seed, journal)
+    make_policy(policy or told.policy, told.goal, parsed(option))  # a mistake is told before a progress bar begins
+    if runs > 1:
+        if journal is not None:
+            raise ConfigError(f"--journal {journal} is for a single run, not for {runs}")
+        _report_many(_many(told, policy, option, range(seed, seed + runs), processes), json)
+        return
+    result = _one(told, policy, option, seed, journal)
     if json:
         print(msgspec.json.encode(result).decode())
     else:
         Console().print(*tables(result), sep="\n")
 
 
-def _run_with_progress(
-    scenario: Scenario, policy: str | None, option: list[str] | None, seed: int, journal: Path | None
-) -> Result:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:.0f} %"),
-        TimeRemainingColumn(),
-    )
+def _one(scenario: Scenario, policy: str | None, option: list[str] | None, seed: int, journal: Path | None) -> Result:
     with ExitStack() as open_things:
         written = open_things.enter_context(Journal(journal)) if journal else NullJournal()
-        bar = open_things.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
+        bar = open_things.enter_context(_bar())
         task = bar.add_task(f"simulating {human(scenario.duration_s)}", total=scenario.duration_s)
         return simulate(
             scenario,
@@ -60,12 +64,48 @@ def _run_with_progress(
         )
 
 
+def _many(
+    scenario: Scenario, policy: str | None, option: list[str] | None, seeds: Sequence[int], processes: int
+) -> list[Result]:
+    with _bar() as bar:
+        task = bar.add_task(f"simulating {len(seeds)} times {human(scenario.duration_s)}", total=len(seeds))
+        return replicate(
+            scenario,
+            policy,
+            parsed(option),
+            seeds=seeds,
+            processes=processes,
+            progress=lambda done: bar.update(task, completed=done),
+        )
+
+
+def _bar() -> Progress:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:.0f} %"),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def _report_many(results: list[Result], json: bool) -> None:
+    if json:
+        print(msgspec.json.encode({"means": means(results), "runs": results}).decode())
+        return
+    first = results[0]
+    table = Table("figure", "mean", "± (95 %)", title=f"{first.scenario}: {first.policy}, {len(results)} runs")
+    for figure, mean in means(results).items():
+        table.add_row(figure, f"{mean.mean:.4g}", "–" if mean.half_width is None else f"{mean.half_width:.2g}")
+    Console().print(table)
+
+
 def tables(result: Result) -> tuple[Table, Table]:
     """The whole run, and its operators."""
     whole = Table(title=f"{result.scenario}: {result.policy}, seed {result.seed}", show_header=False, min_width=60)
     for name, value in _rows(result):
         whole.add_row(name, value)
-    parts = Table("operator", "success", "executors", "executor-seconds", "mean latency", "p99", "queued", "lost")
+    parts = Table("operator", "success", "executors", "exec-s", "latency", "p99", "queued", "lost")
     for name, part in result.operators.items():
         parts.add_row(
             name,

@@ -128,11 +128,12 @@ _SERVING = (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
 
 
 def _executor_seconds(cluster: Cluster, pool: str | None = None, *, serving_only: bool = False) -> float:
-    return sum(
+    total_s = math.fsum(
         spent_s
         for (owner, phase), spent_s in cluster.fleet.seconds.items()
         if (pool is None or owner == pool) and (not serving_only or phase in _SERVING)
     )
+    return round(total_s, 6)
 
 
 def _saved(cluster: Cluster, mean_executors: float, duration_s: float) -> float | None:

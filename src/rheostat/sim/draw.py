@@ -6,6 +6,7 @@ import numpy as np
 
 from rheostat.sim import randomness
 from rheostat.sim.jit import at, jit
+from rheostat.sim.randomness import ARRIVALS, SERVICE
 from rheostat.sim.state import BULK, EXPONENTIAL, FIXED, LOGNORMAL, NONE, POISSON, State
 
 
@@ -14,13 +15,13 @@ def service_s(s: State, operator: int, value: int) -> float:
     """One service time of `operator` on an executor of speed 1, for a tuple with `value`."""
     it = at(s.operators, operator)
     if it.service_kind == EXPONENTIAL:
-        time = it.service_a * randomness.exponential(s)
+        time = it.service_a * randomness.exponential(s, SERVICE)
     elif it.service_kind == FIXED:
         time = it.service_a
     elif it.service_kind == LOGNORMAL:
-        time = math.exp(it.service_a + it.service_b * randomness.normal(s))
+        time = math.exp(it.service_a + it.service_b * randomness.normal(s, SERVICE))
     else:
-        time = it.service_a + (it.service_b - it.service_a) * randomness.uniform(s)
+        time = it.service_a + (it.service_b - it.service_a) * randomness.uniform(s, SERVICE)
     return time if it.cost_start == NONE else time * at(s.cost, it.cost_start + value).factor
 
 
@@ -29,17 +30,17 @@ def gap(s: State, source: int) -> float:
     """The operational time to the next arrival: mean 1, with the source's squared coefficient of variation."""
     scv = at(s.sources, source).scv
     if scv == 1.0:
-        return randomness.exponential(s)
+        return randomness.exponential(s, ARRIVALS)
     if scv == 0.0:
         return 1.0
-    return randomness.gamma(s, 1.0 / scv) * scv
+    return randomness.gamma(s, ARRIVALS, 1.0 / scv) * scv
 
 
 @jit
-def value_from(s: State, distribution: int) -> int:
+def value_from(s: State, stream: int, distribution: int) -> int:
     """A value by Walker's alias method: one uniform number, whatever the size of the table."""
     it = at(s.values, distribution)
-    u = randomness.uniform(s) * it.length
+    u = randomness.uniform(s, stream) * it.length
     index = min(int(u), it.length - 1)
     cell = at(s.alias, it.start + index)
     return index if u - index < cell.probability else cell.other
@@ -50,11 +51,11 @@ def children(s: State, edge: int) -> int:
     """How many records one record gives on the stream `edge`; the mean is the selectivity."""
     it = at(s.edges, edge)
     if it.emission == POISSON:
-        return min(randomness.poisson(s, it.selectivity), poisson_bound(it.selectivity))
+        return min(randomness.poisson(s, SERVICE, it.selectivity), poisson_bound(it.selectivity))
     bulk = it.bulk if it.emission == BULK else 1
     mean = it.selectivity / bulk
     whole = int(mean)
-    if mean - whole > 1e-12 and randomness.uniform(s) < mean - whole:
+    if mean - whole > 1e-12 and randomness.uniform(s, SERVICE) < mean - whole:
         whole += 1
     return whole * bulk
 

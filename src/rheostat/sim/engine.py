@@ -10,6 +10,7 @@ from rheostat.sim import draw, randomness
 from rheostat.sim.heap import BATCH_END, DONE, SOURCE, TRANSIT, TRIGGER, kind_of, pop, push, replace, subject_of
 from rheostat.sim.histogram import BINS, bin_of
 from rheostat.sim.jit import at, jit
+from rheostat.sim.randomness import ARRIVALS, SERVICE
 from rheostat.sim.state import BY_KEY, BY_VALUE, NONE, OWN_QUEUES, RANDOM, SHARED_QUEUE, State
 
 FINISHED, NEEDS_MEMORY = 0, 1
@@ -96,7 +97,7 @@ def _next_arrival(s: State, source: int, now: float) -> float:
             now = end
         if it.until <= now:
             it.bursting = 1 - it.bursting
-            it.until = now + (it.burst_s if it.bursting else it.calm_s) * randomness.exponential(s)
+            it.until = now + (it.burst_s if it.bursting else it.calm_s) * randomness.exponential(s, ARRIVALS)
         if slot_end <= now:
             slot += 1
     it.left = left
@@ -113,7 +114,7 @@ def _record_enters(s: State, now: float, source: int) -> None:
         replace(s, following, SOURCE, source)
     root = _new_root(s, now)
     distribution = at(s.sources, source).value
-    value = 0 if distribution == NONE else draw.value_from(s, distribution)
+    value = 0 if distribution == NONE else draw.value_from(s, ARRIVALS, distribution)
     _emit(s, now, s.world.operators + source, root, value, NONE)
     _settle(s, now, root)
 
@@ -176,7 +177,7 @@ def _emit(s: State, now: float, producer: int, root: int, value: int, executor: 
 def _emit_to_one(s: State, now: float, producer: int, root: int, value: int, executor: int) -> None:
     """The selectivities are shares here: the record goes to one stream, or leaves with what is missing to 1."""
     it = at(s.producers, producer)
-    u = randomness.uniform(s)
+    u = randomness.uniform(s, SERVICE)
     for edge in range(it.first, it.last):
         u -= at(s.edges, edge).selectivity
         if u < 0.0:
@@ -193,7 +194,7 @@ def _send(s: State, now: float, edge: int, root: int, value: int, executor: int)
     it = at(s.tuples, i)
     it.root = root
     it.operator = stream.target
-    it.value = value if stream.value == NONE else draw.value_from(s, stream.value)
+    it.value = value if stream.value == NONE else draw.value_from(s, SERVICE, stream.value)
     it.substream = NONE
     it.executor = NONE
     if executor != NONE and s.world.node_hop_s > 0.0 and _has_own_queues(s, stream.target):
@@ -227,7 +228,7 @@ def _choose(s: State, i: int, operator: int) -> int:
     if it.grouping == BY_KEY:
         return at(s.substreams, _substream_of(s, i, operator)).owner
     if it.grouping == RANDOM:
-        position = int(randomness.uniform(s) * it.servers)
+        position = int(randomness.uniform(s, SERVICE) * it.servers)
     elif it.grouping == BY_VALUE:
         position = at(s.tuples, i).value % it.servers
     else:

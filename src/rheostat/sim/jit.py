@@ -19,9 +19,15 @@ if COMPILED:
     from numba.core import types
     from numba.extending import intrinsic
 
+    from rheostat.sim.compiled import cache_folder
+
     def jit(function: Function) -> Function:
         """Compile `function` on its first call; later processes of this user find it compiled."""
-        return numba.njit(cache=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+        usual, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(cache_folder())
+        try:
+            return numba.njit(cache=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+        finally:
+            numba.config.CACHE_DIR = usual
 
     @intrinsic  # type: ignore[untyped-decorator]
     def _step(typing_context: Any, table: Any, index: Any) -> Any:

@@ -1,5 +1,8 @@
 """Random numbers for compiled code: xoshiro256++, its state in the simulator's own memory.
 
+There are two streams of them: what arrives is drawn from one and what happens to it from the other, so that all
+policies meet the same arrivals under the same seed.
+
 A `numpy.random.Generator` costs compiled code reference counts at every draw, several times the price of the
 number. It is the one source of chance all the same: `seed` fills the state from the generator passed in.
 """
@@ -11,13 +14,14 @@ import numpy as np
 from rheostat.sim.jit import at, jit
 from rheostat.sim.state import State
 
+ARRIVALS, SERVICE = 0, 1
+STREAMS, WORDS = 2, 4
 _TWO_TO_53 = float(1 << 53)
 
 
 def seed(s: State, rng: np.random.Generator) -> None:
     """Start the simulator's randomness from `rng`."""
-    for position, word in enumerate(rng.integers(np.iinfo(np.int64).min, np.iinfo(np.int64).max, size=4)):
-        s.chance[position].word = word
+    s.chance.word[:] = rng.integers(np.iinfo(np.int64).min, np.iinfo(np.int64).max, size=STREAMS * WORDS)
 
 
 @jit
@@ -26,9 +30,10 @@ def _rotated(word: int, by: int) -> int:
 
 
 @jit
-def uniform(s: State) -> float:
+def uniform(s: State, stream: int) -> float:
     """A number from [0, 1) with 53 random bits."""
-    a, b, c, d = at(s.chance, 0), at(s.chance, 1), at(s.chance, 2), at(s.chance, 3)
+    first = stream * WORDS
+    a, b, c, d = at(s.chance, first), at(s.chance, first + 1), at(s.chance, first + 2), at(s.chance, first + 3)
     result = _rotated(a.word + d.word, 23) + a.word
     shifted = b.word << 17
     c.word ^= a.word
@@ -41,39 +46,39 @@ def uniform(s: State) -> float:
 
 
 @jit
-def exponential(s: State) -> float:
+def exponential(s: State, stream: int) -> float:
     """An exponential number of mean 1."""
-    return -math.log(1.0 - uniform(s))
+    return -math.log(1.0 - uniform(s, stream))
 
 
 @jit
-def normal(s: State) -> float:
+def normal(s: State, stream: int) -> float:
     """A standard normal number (Box and Muller)."""
-    return math.sqrt(2.0 * exponential(s)) * math.cos(2.0 * math.pi * uniform(s))
+    return math.sqrt(2.0 * exponential(s, stream)) * math.cos(2.0 * math.pi * uniform(s, stream))
 
 
 @jit
-def gamma(s: State, shape: float) -> float:
+def gamma(s: State, stream: int, shape: float) -> float:
     """A gamma number of the given shape and scale 1 (Marsaglia and Tsang)."""
     boost = 1.0
     if shape < 1.0:
-        boost = (1.0 - uniform(s)) ** (1.0 / shape)
+        boost = (1.0 - uniform(s, stream)) ** (1.0 / shape)
         shape += 1.0
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
-        x = normal(s)
+        x = normal(s, stream)
         v = (1.0 + c * x) ** 3
-        if v > 0.0 and math.log(1.0 - uniform(s)) < 0.5 * x * x + d - d * v + d * math.log(v):
+        if v > 0.0 and math.log(1.0 - uniform(s, stream)) < 0.5 * x * x + d - d * v + d * math.log(v):
             return d * v * boost
 
 
 @jit
-def poisson(s: State, mean: float) -> int:
+def poisson(s: State, stream: int, mean: float) -> int:
     """A Poisson number, by counting the arrivals of a unit-rate process: right for any mean, meant for small ones."""
     count = 0
-    time = exponential(s)
+    time = exponential(s, stream)
     while time < mean:
         count += 1
-        time += exponential(s)
+        time += exponential(s, stream)
     return count

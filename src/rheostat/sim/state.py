@@ -217,7 +217,7 @@ def allocate(z: Sizes) -> State:
     """
     state = State(
         world=_table(_WORLD, 1),
-        chance=_table({"word": 0}, 4),
+        chance=_table({"word": 0}, 8),
         heap=_table(_HEAP, z.tuples + z.executors + z.sources + 2 * z.operators + 8),
         tuples=_table(_TUPLE, z.tuples),
         roots=_table(_ROOT, z.roots),

@@ -1,0 +1,117 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from rheostat.cli import main
+
+SCENARIO = Path(__file__).parents[2] / "scenarios" / "wordcount-sine.toml"
+
+
+def rheostat(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[int, str, str]:
+    """Exit code, output and error output of the command line."""
+    monkeypatch.setattr("sys.argv", ["rheostat", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = capsys.readouterr()
+    code = ended.value.code
+    return (0 if code is None else int(code)), told.out, told.err
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    return lambda *words: rheostat(capsys, monkeypatch, *words)
+
+
+@pytest.fixture
+def short(tmp_path: Path) -> Path:
+    path = tmp_path / "short.toml"
+    path.write_text(SCENARIO.read_text().replace('duration = "10m"', 'duration = "20s"'))
+    return path
+
+
+def test_simulate_prints_the_promised_keys_as_json(run, short: Path) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("simulate", str(short), "--policy", "threshold", "--seed", "4", "--json")
+    told = json.loads(out)
+    promised = {
+        "success_rate", "success_rate_by_substream", "mean_executors", "executor_seconds", "mean_latency_s",
+        "p99_latency_s", "arrived", "completed", "queued", "lost", "decisions", "switching_events",
+        "switching_time_s", "switching_share", "saved_resources", "throughput_degradation",
+    }  # fmt: skip
+    assert code == 0
+    assert promised <= told.keys()
+    assert told["operators"]["count"]["mean_latency_s"] > 0
+    assert told["seed"] == 4
+
+
+def test_simulate_prints_tables_for_people(run, short: Path) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("simulate", str(short))
+    assert code == 0
+    assert "success rate" in out
+    assert "split" in out
+
+
+def test_a_journal_is_written_and_replayed(run, short: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    journal = tmp_path / "run.journal"
+    assert run("simulate", str(short), "--journal", str(journal))[0] == 0
+    code, out, _ = run("replay", str(journal), "--policy", "threshold")
+    assert code == 0
+    assert "otherwise in 0" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["simulate", "none.toml"], "'none.toml' does not exist"),
+        (["simulate", str(SCENARIO), "--policy", "thresold"], "did you mean 'threshold'"),
+        (["simulate", str(SCENARIO), "-o", "high"], "NAME=VALUE"),
+        (["simulate", str(SCENARIO), "-o", "high=2"], "'high'"),
+        (["simulate", str(SCENARIO), "-o", "hihg=0.5"], "did you mean 'high'"),
+        (["replay", "none.journal"], "none.journal"),
+        (["policies", "drss"], "no policy is called 'drss'"),
+        (["plan", "none.json", "--kmax", "5"], "none.json"),
+        (["plan", "none.json"], "either --kmax N or --tmax"),
+        (["cluster", "status", "--dir", "nowhere"], "nowhere"),
+    ],
+)
+def test_a_mistake_ends_with_one_sentence_and_code_2(run, words: list[str], message: str) -> None:  # type: ignore[no-untyped-def]
+    code, out, err = run(*words)
+    assert code == 2
+    assert message in err
+    assert err.startswith("error: ")
+    assert "Traceback" not in out + err
+
+
+def test_policies_are_listed_with_a_line_each(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("policies")
+    assert code == 0
+    assert "static" in out
+    assert "threshold" in out
+
+
+def test_the_options_of_a_policy_are_told_with_their_defaults(run) -> None:  # type: ignore[no-untyped-def]
+    _, out, _ = run("policies", "threshold")
+    assert "high" in out
+    assert "0.8" in out
+
+
+def test_a_plan_is_made_from_a_file(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    file = tmp_path / "net.json"
+    file.write_text(
+        json.dumps(
+            {
+                "external_rate": 10,
+                "operators": [
+                    {"name": "a", "arrival_rate": 10, "service_rate": 4},
+                    {"name": "b", "arrival_rate": 10, "service_rate": 8},
+                ],
+            }
+        )
+    )
+    code, out, _ = run("plan", str(file), "--kmax", "8", "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert told["total"] == sum(told["allocation"].values()) == 8
+    code, _, err = run("plan", str(file), "--tmax", "10ms")
+    assert code == 2
+    assert "possible" in err or "latency" in err

@@ -1,0 +1,88 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rheostat.errors import ConfigError, RheostatError
+from rheostat.experiments.scenario import read_scenario
+from rheostat.sim.plant import SimPlant
+
+SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
+
+SMALL = """
+name = "small"
+duration = "30s"
+[[source]]
+name = "in"
+load = 100
+[[operator]]
+name = "work"
+inputs = ["in"]
+executors = 2
+service = { mean = "10ms" }
+[[sla]]
+latency = "200ms"
+window = "5s"
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "scenario.toml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_every_example_can_be_read(path: Path) -> None:
+    assert read_scenario(path).duration_s > 0
+
+
+def test_there_are_examples() -> None:
+    assert SCENARIOS
+
+
+def test_a_scenario_says_what_runs_and_what_is_promised(tmp_path: Path) -> None:
+    scenario = read_scenario(written(tmp_path, SMALL))
+    assert list(scenario.model.topology.operators) == ["work"]
+    assert scenario.model.operator("work").executors == 2
+    assert scenario.goal.end_to_end is not None
+    assert scenario.goal.end_to_end.latency_s == 0.2
+    assert scenario.loop.period_s == 1.0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('duration = "30s"', 'duration = "soon"', "duration 'soon'"),
+        ('duration = "30s"', "", "missing required field 'duration'"),
+        ("executors = 2", "executors = 0", "operator"),
+        ("executors = 2", "executers = 2", "unknown field 'executers'"),
+        ("load = 100", "load = -1", "-1"),
+        ("load = 100", 'load = { shape = "sin", base = 1 }', "sine"),
+        ("load = 100", 'load = 100\narrivals = "often"', "arrivals 'often'"),
+        ('inputs = ["in"]', 'inputs = ["inn"]', "did you mean 'in'"),
+        ('inputs = ["in"]', 'inputs = ["in"]\nkey = "k"\nqueues = "shared"', "'work' is keyed"),
+        ('service = { mean = "10ms" }', "service = { mean = 0 }", "longer than zero"),
+        ('window = "5s"', 'window = "5s"\noperator = "wrok"', "did you mean 'work'"),
+        ("[[sla]]", "[budget]\ntotal = 0\n[[sla]]", "budget total 0"),
+        ('name = "small"', 'name = "small', "not a TOML file"),
+    ],
+)
+def test_a_wrong_scenario_is_refused_with_file_and_value(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = written(tmp_path, SMALL.replace(old, new))
+    with pytest.raises(RheostatError) as refused:
+        SimPlant(read_scenario(path).model, np.random.default_rng(0))
+    assert message in str(refused.value)
+
+
+def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="does not exist"):
+        read_scenario(tmp_path / "none.toml")
+    with pytest.raises(RheostatError, match=r"trace\.csv"):
+        read_scenario(written(tmp_path, SMALL.replace("load = 100", 'load = { csv = "trace.csv" }')))
+
+
+def test_traces_are_looked_for_beside_the_scenario(tmp_path: Path) -> None:
+    (tmp_path / "trace.csv").write_text("time,value\n0,10\n10,50\n")
+    scenario = read_scenario(written(tmp_path, SMALL.replace("load = 100", 'load = { csv = "trace.csv" }')))
+    assert scenario.model.source("in").load.rate_at(12.0) == 50.0
