@@ -1,0 +1,80 @@
+"""DESIGN's arrows: who may import whom."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "rheostat"
+
+# Each part of the package and the parts below it that it may know.
+VOCABULARY = {
+    "errors", "duration", "graph", "topology", "sla", "snapshot", "decision", "words", "spread", "plan", "clock", "plant",
+}  # fmt: skip
+PURE = {"queueing", "forecast", "grouping", "placement", "measure"}
+LOAD = {"load"}
+POLICIES = {"policies"}
+LOOP = {"loop", "journal", "replay", "testing"}
+PLANTS = {"sim", "spark"}
+WORKLOADS = {"workloads"}
+TOP = {"experiments", "cli", "web", "attach", "run"}
+
+MAY_KNOW: dict[str, set[str]] = {
+    **{part: VOCABULARY for part in VOCABULARY | LOAD},
+    **{part: VOCABULARY for part in PURE},
+    **{part: VOCABULARY | PURE for part in POLICIES},
+    **{part: VOCABULARY | PURE | POLICIES | LOOP for part in LOOP},
+    **{part: VOCABULARY | PURE | LOAD for part in PLANTS},
+    **{part: VOCABULARY | PURE | LOAD | {"spark"} for part in WORKLOADS},
+    **{part: VOCABULARY | PURE | LOAD | POLICIES | LOOP | PLANTS | WORKLOADS | TOP for part in TOP},
+}
+EVERYTHING = set(MAY_KNOW)
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    """The file or folder directly below the package that `path` belongs to."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The parts of the package that a module imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import in line {node.lineno}"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            package, _, rest = name.partition(".")
+            if package == "rheostat":
+                yield rest.split(".")[0]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_knows_only_what_lies_below_it(path: Path) -> None:
+    part = part_of(path)
+    if part == "__init__":
+        return
+    assert part in EVERYTHING, f"{part!r} has no place among the layers: give it one"
+    for known in imports(path):
+        if known != part:
+            assert known in MAY_KNOW[part], f"{part} must not know {known}"
+
+
+def test_the_plants_know_neither_each_other_nor_a_policy() -> None:
+    assert MAY_KNOW["sim"].isdisjoint({"spark", "policies", "loop"})
+    assert MAY_KNOW["spark"].isdisjoint({"sim", "policies", "loop"})
+
+
+def test_the_rule_would_catch_a_policy_that_reaches_for_spark(tmp_path: Path) -> None:
+    module = tmp_path / "bad.py"
+    module.write_text("def f():\n    from rheostat.spark import cluster\n    import rheostat.sim.plant\n")
+    assert set(imports(module)) == {"spark", "sim"}
+    assert not set(imports(module)) & MAY_KNOW["policies"]
