@@ -9,36 +9,41 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.classic.{DataFrame, Dataset, SparkSession}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, SQLExecutionRDD, UnaryExecNode}
 
-/** The rows of `child`, in a stage that runs on executors of `profile` only. */
-case class Pinned(child: LogicalPlan, profile: ResourceProfile) extends UnaryNode {
+/** The rows of `child`, in a stage that runs only on the executors that `seating` names. */
+case class Pinned(child: LogicalPlan, seating: Seating) extends UnaryNode {
   override def output: Seq[Attribute] = child.output
-  override def simpleString(maxFields: Int): String = s"Pinned to profile ${profile.id}"
+  override def simpleString(maxFields: Int): String = s"Pinned to $seating"
   override protected def withNewChildInternal(newChild: LogicalPlan): Pinned = copy(child = newChild)
 }
 
-case class PinnedExec(child: SparkPlan, profile: ResourceProfile) extends UnaryExecNode {
+case class PinnedExec(child: SparkPlan, seating: Seating) extends UnaryExecNode {
   override def output: Seq[Attribute] = child.output
   override def outputPartitioning: Partitioning = child.outputPartitioning
   override def outputOrdering: Seq[SortOrder] = child.outputOrdering
-  // The profile goes on an RDD of our own, never on one that an exchange may share. It is a class of Spark's,
-  // so executors need none of ours.
-  override protected def doExecute(): RDD[InternalRow] =
-    new SQLExecutionRDD(child.execute(), conf).withResources(profile)
-  override def simpleString(maxFields: Int): String = s"Pinned to profile ${profile.id}"
+  // The profile goes on an RDD of our own, never on one that an exchange may share.
+  override protected def doExecute(): RDD[InternalRow] = {
+    val input = child.execute()
+    val seats = SeatedRDD.in(input, seating).getOrElse(seating.now)
+    new SeatedRDD(input, new SQLExecutionRDD(input, conf), conf, seating, seats, StateInStage(child))
+      .withResources(seats.profile)
+  }
+  override def simpleString(maxFields: Int): String = s"Pinned to $seating"
   override protected def withNewChildInternal(newChild: SparkPlan): PinnedExec = copy(child = newChild)
 }
 
 object PinStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case Pinned(child, profile) => PinnedExec(planLater(child), profile) :: Nil
+    case Pinned(child, seating) => PinnedExec(planLater(child), seating) :: Nil
     case _ => Nil
   }
 }
 
 object Pin {
-  def pin(df: DataFrame, profile: ResourceProfile): DataFrame = {
+  def pin(df: DataFrame, profile: ResourceProfile): DataFrame = pin(df, new Seating(profile))
+
+  def pin(df: DataFrame, seating: Seating): DataFrame = {
     plant(df.sparkSession)
-    Dataset.ofRows(df.sparkSession, Pinned(df.logicalPlan, profile))
+    Dataset.ofRows(df.sparkSession, Pinned(df.logicalPlan, seating))
   }
 
   private def plant(spark: SparkSession): Unit = spark.synchronized {
