@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from rheostat.controller import Controller
 from rheostat.journal import Journal
-from rheostat.loop_options import LoopOptions
+from rheostat.loop.controller import Controller
+from rheostat.loop.options import LoopOptions
 from rheostat.plan import Plan
 from rheostat.policies.registry import make_policy
 from rheostat.replay import replay

@@ -10,7 +10,8 @@ PACKAGE = Path(__file__).parents[1] / "src" / "rheostat"
 
 # Each part of the package and the parts below it that it may know.
 VOCABULARY = {
-    "errors", "duration", "graph", "topology", "sla", "snapshot", "decision", "words", "spread", "plan", "clock", "plant",
+    "errors", "duration", "filelock", "graph", "topology", "sla", "snapshot", "decision", "words", "spread", "plan",
+    "clock", "plant",
 }  # fmt: skip
 PURE = {"queueing", "forecast", "grouping", "placement", "measure"}
 LOAD = {"load"}
@@ -21,13 +22,13 @@ WORKLOADS = {"workloads"}
 TOP = {"experiments", "cli", "web", "attach", "run"}
 
 MAY_KNOW: dict[str, set[str]] = {
-    **{part: VOCABULARY for part in VOCABULARY | LOAD},
-    **{part: VOCABULARY for part in PURE},
-    **{part: VOCABULARY | PURE for part in POLICIES},
-    **{part: VOCABULARY | PURE | POLICIES | LOOP for part in LOOP},
-    **{part: VOCABULARY | PURE | LOAD for part in PLANTS},
+    **dict.fromkeys(VOCABULARY | LOAD, VOCABULARY),
+    **dict.fromkeys(PURE, VOCABULARY),
+    **dict.fromkeys(POLICIES, VOCABULARY | PURE),
+    **dict.fromkeys(LOOP, VOCABULARY | PURE | POLICIES | LOOP),
+    **dict.fromkeys(PLANTS, VOCABULARY | PURE | LOAD),
     **{part: VOCABULARY | PURE | LOAD | {"spark"} for part in WORKLOADS},
-    **{part: VOCABULARY | PURE | LOAD | POLICIES | LOOP | PLANTS | WORKLOADS | TOP for part in TOP},
+    **dict.fromkeys(TOP, VOCABULARY | PURE | LOAD | POLICIES | LOOP | PLANTS | WORKLOADS | TOP),
 }
 EVERYTHING = set(MAY_KNOW)
 
@@ -53,7 +54,7 @@ def imports(path: Path) -> Iterator[str]:
             continue
         for name in names:
             package, _, rest = name.partition(".")
-            if package == "rheostat":
+            if package == "rheostat" and rest:
                 yield rest.split(".")[0]
 
 

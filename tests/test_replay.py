@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rheostat.controller import Controller
 from rheostat.decision import Hold, Scale
 from rheostat.errors import ConfigError, JournalError
 from rheostat.journal import Journal
-from rheostat.loop_options import LoopOptions
+from rheostat.loop.controller import Controller
+from rheostat.loop.options import LoopOptions
 from rheostat.policies import registry
 from rheostat.policies.policy import PolicyOptions
 from rheostat.policies.registry import make_policy

@@ -15,11 +15,11 @@ import msgspec
 
 from rheostat.decision import Decision, Hold
 from rheostat.journal import Journal
+from rheostat.journal.records import RecordedDecision, Run
+from rheostat.loop.memory import remember, show
 from rheostat.measure.rates import Measurer
-from rheostat.memory import remember, show
 from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
-from rheostat.records import RecordedDecision, Run
 from rheostat.words import describe
 
 

@@ -22,7 +22,7 @@ class ExecutorPhase(StrEnum):
     FAILED = "failed"
 
 
-class Latency(msgspec.Struct, frozen=True, array_like=True):
+class Latency(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Latencies of what completed since the snapshot before: `count` records, sampled or all of them."""
 
     count: int
@@ -33,7 +33,7 @@ class Latency(msgspec.Struct, frozen=True, array_like=True):
     scv: float | None = None
 
 
-class Batch(msgspec.Struct, frozen=True, array_like=True):
+class Batch(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Micro-batches finished so far: their number, and the seconds and tasks they took (cumulative).
 
     `fixed_s` is what they cost beside the work itself.
@@ -45,7 +45,7 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
     tasks: int | None = None
 
 
-class OperatorState(msgspec.Struct, frozen=True, array_like=True):
+class OperatorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One operator. `queued` counts what arrived and is neither completed nor lost, work under way included."""
 
     name: str
@@ -62,7 +62,7 @@ class OperatorState(msgspec.Struct, frozen=True, array_like=True):
     grouping: str | None = None
 
 
-class ExecutorState(msgspec.Struct, frozen=True, array_like=True):
+class ExecutorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One executor of a pool. `id` is Rheostat's own and survives a restart; `instance` is the plant's name for it.
 
     `busy_s` is useful time: processing and (de)serialisation. `cpu_s` is processor time.
@@ -82,7 +82,7 @@ class ExecutorState(msgspec.Struct, frozen=True, array_like=True):
     instance: str | None = None
 
 
-class SubstreamState(msgspec.Struct, frozen=True, array_like=True):
+class SubstreamState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One substream of a keyed operator; `executor` is where it is served now, None while it is on its way."""
 
     operator: str
@@ -94,7 +94,7 @@ class SubstreamState(msgspec.Struct, frozen=True, array_like=True):
     state_bytes: int | None = None
 
 
-class StreamState(msgspec.Struct, frozen=True, array_like=True):
+class StreamState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What went over one stream so far."""
 
     name: str
@@ -103,7 +103,7 @@ class StreamState(msgspec.Struct, frozen=True, array_like=True):
     bytes: int | None = None
 
 
-class NodeState(msgspec.Struct, frozen=True, array_like=True):
+class NodeState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One machine: what it has, and how much of it is in use now (shares from 0 to 1)."""
 
     name: str

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.resource import ExecutorResourceRequests, ResourceProfile, ResourceProfileBuilder
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import functions as sf
 
 from rheostat.spark import helpers
 from rheostat.spark.pin import pin, pin_by_identity
@@ -63,8 +63,8 @@ def test_a_watermark_set_before_the_pin_still_closes_windows_behind_it(spark, pr
     start = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
     rows = [{"at": (start + dt.timedelta(seconds=i)).isoformat()} for i in range(30)]
     stream = stream_of(spark, rows, tmp_path, "at timestamp").withWatermark("at", "5 seconds")
-    windows = any_pin(stream, profile).groupBy(F.window("at", "10 seconds")).count()
-    _, result = run(windows.select(F.unix_seconds("window.start").alias("from"), "count"), "append", tmp_path)
+    windows = any_pin(stream, profile).groupBy(sf.window("at", "10 seconds")).count()
+    _, result = run(windows.select(sf.unix_seconds("window.start").alias("from"), "count"), "append", tmp_path)
     first = int(start.timestamp())
     assert sorted(tuple(row) for row in result) == [(first, 10), (first + 10, 10)]
 

@@ -12,10 +12,10 @@ from rheostat.cli.history import History
 from rheostat.cli.picture import draw
 from rheostat.cli.simulate import latency, percent
 from rheostat.cli.view import View
-from rheostat.controller import Controller
 from rheostat.load import Constant, Progressive, Spike
 from rheostat.load.skew import zipf
-from rheostat.loop_options import LoopOptions
+from rheostat.loop.controller import Controller
+from rheostat.loop.options import LoopOptions
 from rheostat.policies.registry import make_policy
 from rheostat.sim.model import Batches, ClusterModel, OperatorModel, Service, SimModel, SourceModel
 from rheostat.sim.plant import SimPlant, initial_plan

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rheostat.period import Period, Ruling, Verdict
+from rheostat.loop.period import Period, Ruling, Verdict
 
 
 @dataclass(frozen=True)

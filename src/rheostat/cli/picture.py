@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rheostat.cli.history import History
 from rheostat.errors import ConfigError
-from rheostat.period import Ruling
+from rheostat.loop.period import Ruling
 from rheostat.sla import SLA
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from rheostat.cli.history import History, Moment
 from rheostat.duration import human
-from rheostat.period import Ruling, Verdict
+from rheostat.loop.period import Ruling, Verdict
 from rheostat.sla import SLA
 from rheostat.words import describe
 

@@ -13,7 +13,7 @@ import msgspec
 from rheostat.duration import Duration, positive_seconds, seconds
 from rheostat.errors import ConfigError, RheostatError
 from rheostat.load import shape_from, skew_from
-from rheostat.loop_options import LoopOptions
+from rheostat.loop.options import LoopOptions
 from rheostat.sim.model import Bursts, ClusterModel, NotNegative, OperatorModel, SimModel, SourceModel, Spec
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.topology import Operator, Source, Topology

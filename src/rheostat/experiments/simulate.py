@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from rheostat.controller import Controller
 from rheostat.experiments.result import Result, figures
 from rheostat.experiments.scenario import Scenario
 from rheostat.journal import Journal, NullJournal
-from rheostat.period import Period, Ruling
+from rheostat.loop.controller import Controller
+from rheostat.loop.period import Period, Ruling
 from rheostat.policies.registry import make_policy
 from rheostat.sim.plant import SimPlant, initial_plan
 from rheostat.sim.score import Scoreboard

@@ -114,8 +114,12 @@ def _compile(jar: Path) -> None:
         draft = Path(workplace, jar.name)
         ran = _run_compiler(draft)
         if ran.returncode != 0 or not draft.exists():
-            raise PlantError(f"the Scala compiler failed on {SOURCES}: {cause_in(ran.stdout)}")
+            raise PlantError(f"the Scala compiler failed on {SOURCES}: {_first_error(ran.stdout)}")
         draft.replace(jar)
+
+
+def _first_error(output: str) -> str:
+    return next((line for line in output.splitlines() if "error:" in line), None) or cause_in(output)
 
 
 def _run_compiler(target: Path) -> "subprocess.CompletedProcess[str]":

@@ -2,7 +2,7 @@
 
 import logging
 
-from rheostat.period import Problem
+from rheostat.loop.period import Problem
 
 _log = logging.getLogger("rheostat")
 

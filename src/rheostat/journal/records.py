@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from rheostat.decision import Decision, Effect, Hold
-from rheostat.goal_record import GoalRecord
-from rheostat.period import Ruling
+from rheostat.journal.goal_record import GoalRecord
+from rheostat.loop.period import Ruling
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 

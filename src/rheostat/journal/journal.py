@@ -19,10 +19,10 @@ import msgspec
 
 from rheostat.decision import AnyDecision, Effect
 from rheostat.errors import ConfigError, JournalError
-from rheostat.journal_file import MEMORY, JournalFile
-from rheostat.period import Period, Problem, Ruling, Verdict
+from rheostat.journal.file import MEMORY, JournalFile
+from rheostat.journal.records import Recorded, RecordedDecision, Resumed, Run, UnderWay
+from rheostat.loop.period import Period, Problem, Ruling, Verdict
 from rheostat.plan import Plan
-from rheostat.records import Recorded, RecordedDecision, Resumed, Run, UnderWay
 from rheostat.snapshot import Snapshot
 from rheostat.topology import Topology
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from rheostat.decision import Effect
 from rheostat.duration import human
+from rheostat.loop.period import Outcome, Verdict
 from rheostat.measure.measures import Measures
-from rheostat.period import Outcome, Verdict
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 

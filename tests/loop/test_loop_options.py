@@ -3,7 +3,7 @@ import math
 import pytest
 
 from rheostat.errors import ConfigError
-from rheostat.loop_options import LoopOptions
+from rheostat.loop.options import LoopOptions
 
 
 def test_durations_are_written_as_people_write_them():

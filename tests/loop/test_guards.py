@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rheostat.decision import Hold, Location, Move, Moves, Place, Regroup, Scale
-from rheostat.guards import Context, arbitrate
-from rheostat.loop_options import LoopOptions
+from rheostat.loop.guards import Context, arbitrate
+from rheostat.loop.options import LoopOptions
+from rheostat.loop.period import Ruling
 from rheostat.measure.measures import Measures, OperatorMeasures
-from rheostat.period import Ruling
 from rheostat.plan import Plan, PoolPlan
 from rheostat.sla import Budget, Goal
 from rheostat.snapshot import Snapshot

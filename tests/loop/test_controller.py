@@ -6,12 +6,12 @@ from typing import ClassVar
 import pytest
 
 from rheostat.clock import WallClock
-from rheostat.controller import Controller
 from rheostat.decision import Effect, Hold, Scale
 from rheostat.errors import ConfigError, PlantError
 from rheostat.journal import Journal
-from rheostat.loop_options import LoopOptions
-from rheostat.period import Outcome, Problem, Ruling
+from rheostat.loop.controller import Controller
+from rheostat.loop.options import LoopOptions
+from rheostat.loop.period import Outcome, Problem, Ruling
 from rheostat.plan import Plan
 from rheostat.policies.policy import PolicyOptions
 from rheostat.policies.registry import make_policy

@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
+from rheostat.loop.problems import ProblemLog
 from rheostat.measure.measures import Measures
 from rheostat.measure.rates import Measurer, substream_loads
 from rheostat.plan import Plan
 from rheostat.plant import Plant
-from rheostat.problem_log import ProblemLog
 from rheostat.snapshot import Snapshot
 
 

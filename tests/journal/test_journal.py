@@ -7,19 +7,19 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from rheostat import journal_file
+from rheostat.journal import file as journal_file
 from rheostat.clock import ManualClock
-from rheostat.controller import Controller
 from rheostat.decision import Effect, Hold, Move, Moves, Regroup, Scale
 from rheostat.errors import ConfigError, JournalError
-from rheostat.goal_record import GoalRecord
 from rheostat.journal import Journal, NullJournal
-from rheostat.journal_file import SCHEMA_VERSION
-from rheostat.loop_options import LoopOptions
-from rheostat.period import Outcome, Period, Problem, Ruling, Verdict
+from rheostat.journal.file import SCHEMA_VERSION
+from rheostat.journal.goal_record import GoalRecord
+from rheostat.journal.records import Run
+from rheostat.loop.controller import Controller
+from rheostat.loop.options import LoopOptions
+from rheostat.loop.period import Outcome, Period, Problem, Ruling, Verdict
 from rheostat.plan import Plan
 from rheostat.policies.registry import make_policy
-from rheostat.records import Run
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import (
     Batch,

@@ -7,9 +7,9 @@ import msgspec
 
 from rheostat.decision import Decision, Hold, Regroup, Scale
 from rheostat.duration import human
-from rheostat.loop_options import LoopOptions
+from rheostat.loop.options import LoopOptions
+from rheostat.loop.period import Ruling, Verdict
 from rheostat.measure.measures import Measures
-from rheostat.period import Ruling, Verdict
 from rheostat.plan import Plan, StaleDecisionError
 from rheostat.sla import Goal
 from rheostat.snapshot import Snapshot

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from rheostat.decision import Decision
+from rheostat.journal.records import Recorded
 from rheostat.measure.rates import Measurer
 from rheostat.policies.policy import Observation, Policy
-from rheostat.records import Recorded
 
 
 def remember(policy: Policy, measurer: Measurer, recorded: Iterable[Recorded]) -> None:

@@ -14,21 +14,21 @@ import msgspec
 from rheostat.decision import Decision
 from rheostat.duration import Duration, human, seconds
 from rheostat.errors import ConfigError
-from rheostat.goal_record import GoalRecord
-from rheostat.guards import Context, arbitrate
 from rheostat.journal import Journal, NullJournal
-from rheostat.loop_options import LoopOptions
+from rheostat.journal.goal_record import GoalRecord
+from rheostat.journal.records import Recorded, Resumed, Run
+from rheostat.loop.guards import Context, arbitrate
+from rheostat.loop.memory import remember
+from rheostat.loop.options import LoopOptions
+from rheostat.loop.period import Outcome, Period, Ruling, Verdict
+from rheostat.loop.problems import ProblemLog
+from rheostat.loop.treatments import Treatment, Treatments
+from rheostat.loop.watch import Sight, Watch
 from rheostat.measure.rates import Measurer
-from rheostat.memory import remember
-from rheostat.period import Outcome, Period, Ruling, Verdict
 from rheostat.plan import Plan
 from rheostat.plant import Plant
 from rheostat.policies.policy import Observation, Policy
-from rheostat.problem_log import ProblemLog
-from rheostat.records import Recorded, Resumed, Run
 from rheostat.sla import Goal
-from rheostat.treatments import Treatment, Treatments
-from rheostat.watch import Sight, Watch
 
 Listener = Callable[[Period], None]
 """Told of every turn after it was written down, in the loop's own thread: it should be quick."""

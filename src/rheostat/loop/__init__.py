@@ -1,0 +1,1 @@
+"""The control loop: observe, smooth, decide, guard, write down, act."""
