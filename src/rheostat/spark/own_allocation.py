@@ -1,0 +1,70 @@
+"""Spark's own dynamic allocation, out of the way for a while and back again.
+
+It would move the number of executors beside us, by the backlog of tasks, which says little about a stream. A
+manager that was stopped cannot be started again, so giving it back means a new one, made as Spark makes it.
+"""
+
+import re
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+_TARGET = re.compile(r"(\d+) -> (\d+)")
+_FIELD = "_executorAllocationManager"
+
+
+class OwnAllocation:
+    """The allocation manager of one application, if it has one."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._jvm: Any = spark.sparkContext._jvm
+        self._context: Any = spark.sparkContext._jsc.sc()
+        self._stopped = False
+
+    def stop(self) -> dict[int, int] | None:
+        """End it; returns how many executors of each profile it wanted at the end, None if there was none."""
+        manager = self._context.executorAllocationManager()
+        if self._stopped or manager.isEmpty():
+            return None
+        wanted = manager.get().numExecutorsTargetPerResourceProfileId().toString()
+        manager.get().stop()
+        self._stopped = True
+        return {int(profile): int(target) for profile, target in _TARGET.findall(wanted)}
+
+    def restore(self, wanted: dict[int, int]) -> str | None:
+        """Let Spark allocate again, from `wanted` executors of each profile on, if it did before `stop`.
+
+        Returns why that was not possible, if so; Spark's allocation then stays off.
+        """
+        if not self._stopped:
+            return None
+        try:
+            self._put(self._new_manager(wanted))
+        except Py4JError as error:
+            return f"Spark's dynamic allocation could not be started again: {error}"
+        self._stopped = False
+        return None
+
+    def _new_manager(self, wanted: dict[int, int]) -> Any:
+        context = self._context
+        manager = self._jvm.org.apache.spark.ExecutorAllocationManager(
+            context.schedulerBackend(),
+            context.listenerBus(),
+            context.conf(),
+            context.cleaner(),
+            self._jvm.org.apache.spark.util.SystemClock(),
+            context.resourceProfileManager(),
+            context.shuffleDriverComponents().supportsReliableStorage(),
+        )
+        targets = manager.numExecutorsTargetPerResourceProfileId()
+        for profile, executors in wanted.items():
+            targets.put(profile, executors)
+        return manager
+
+    def _put(self, manager: Any) -> None:
+        """Where the context finds it when it stops: a manager that outlived its context would ask for ever."""
+        field = self._jvm.java.lang.Class.forName("org.apache.spark.SparkContext").getDeclaredField(_FIELD)
+        field.setAccessible(True)
+        field.set(self._context, self._jvm.scala.Some(manager))
+        manager.start()
