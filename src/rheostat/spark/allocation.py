@@ -4,6 +4,7 @@ It is the interface that Spark's own dynamic allocation uses, so it works on eve
 a few milliseconds and none waits for an executor.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,6 +13,8 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from rheostat.errors import PlantError
+
+_PORT = re.compile(r":\d+$")
 
 
 class SparkExecutor(msgspec.Struct, frozen=True, rename="camel"):
@@ -22,11 +25,11 @@ class SparkExecutor(msgspec.Struct, frozen=True, rename="camel"):
     profile: int = msgspec.field(name="resourceProfileId")
     slots: int = msgspec.field(name="maxTasks")
     busy: int = msgspec.field(name="activeTasks")
-    is_active: bool = True
 
     @property
     def host(self) -> str:
-        return self.host_port.rpartition(":")[0]
+        """Known from the start; the port is only once the executor is ready."""
+        return _PORT.sub("", self.host_port)
 
     @property
     def location(self) -> str:
@@ -38,7 +41,8 @@ class Allocation:
     """Executors of one application. Raises `PlantError` where the session cannot allocate (`local`, Connect)."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._jvm: Any = spark.sparkContext._jvm
+        jvm: Any = spark.sparkContext._jvm
+        self._jvm = jvm
         self._context: Any = spark.sparkContext._jsc.sc()
         self._backend: Any = self._context.schedulerBackend()
         if not hasattr(self._backend, "requestTotalExecutors"):

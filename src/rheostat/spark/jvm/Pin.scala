@@ -24,7 +24,7 @@ case class PinnedExec(child: SparkPlan, seating: Seating) extends UnaryExecNode 
   override protected def doExecute(): RDD[InternalRow] = {
     val input = child.execute()
     val seats = SeatedRDD.in(input, seating).getOrElse(seating.now)
-    new SeatedRDD(input, new SQLExecutionRDD(input, conf), conf, seating, seats, StateInStage(child))
+    new SeatedRDD(input, new SQLExecutionRDD(input, conf), conf, seating, seats, StageKind.of(child))
       .withResources(seats.profile)
   }
   override def simpleString(maxFields: Int): String = s"Pinned to $seating"

@@ -8,41 +8,47 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.resource.ResourceProfile
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.{SparkPlan, SQLExecutionRDD}
+import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.internal.SQLConf
 
-/** The executors that serve an operator at one moment, as Spark writes task locations (`executor_HOST_ID`).
-  * A task with state goes to `bySubstream` of its number, any other to whoever of `open` is free. */
-private[rheostat] class Seats(val profile: ResourceProfile, open: Seq[String], bySubstream: IndexedSeq[String]) {
-  def of(task: Int, stateful: Boolean): Seq[String] =
-    if (stateful && task < bySubstream.length) Seq(bySubstream(task)) else open
+/** The executors that serve an operator at one moment, as Spark writes task locations (`executor_HOST_ID`):
+  * those that any task may go to, and the one that has each substream. With nobody open, tasks go round the latter. */
+private[rheostat] class Seats(
+    val profile: ResourceProfile, open: IndexedSeq[String], bySubstream: IndexedSeq[String]) {
+  def of(task: Int, tasks: Int, stage: StageKind): Seq[String] = {
+    val keyed = stage.stateful || (stage.shuffled && tasks == bySubstream.length)
+    if (bySubstream.nonEmpty && (keyed || open.isEmpty)) Seq(bySubstream(task % bySubstream.length))
+    else if (stage.stateful && open.nonEmpty) Seq(open(task % open.length))
+    else open
+  }
 }
 
 /** What the driver may change while queries run: the next stage that is submitted obeys. */
 class Seating(profile: ResourceProfile) extends Serializable {
-  @transient @volatile private var seats = new Seats(profile, Nil, IndexedSeq.empty)
+  @transient @volatile private var seats = new Seats(profile, Vector.empty, Vector.empty)
 
   private[rheostat] def now: Seats = seats
 
   def seat(profile: ResourceProfile, open: java.util.List[String], bySubstream: java.util.List[String]): Unit =
-    seats = new Seats(profile, open.asScala.toList, bySubstream.asScala.toVector)
+    seats = new Seats(profile, open.asScala.toVector, bySubstream.asScala.toVector)
 
   override def toString: String = s"profile ${seats.profile.id}"
 }
 
-/** `plain` with preferred executors. Those need no class of ours: `plain`, Spark's own, is what they get. */
+/** A stage's rows with preferred executors. Those need no class of ours: `plain`, Spark's own, is what they get. */
 private[rheostat] class SeatedRDD(
     input: RDD[InternalRow],
     @transient plain: SQLExecutionRDD,
     @transient conf: SQLConf,
     @transient private[rheostat] val seating: Seating,
     @transient private[rheostat] val seats: Seats,
-    @transient stateful: Boolean) extends SQLExecutionRDD(input, conf) {
+    @transient stage: StageKind) extends SQLExecutionRDD(input, conf) {
 
   // The newest word counts, unless it is about another profile: this stage's is settled.
   override protected def getPreferredLocations(split: Partition): Seq[String] = {
     val newest = seating.now
-    (if (newest.profile eq seats.profile) newest else seats).of(split.index, stateful)
+    (if (newest.profile eq seats.profile) newest else seats).of(split.index, partitions.length, stage)
   }
 
   private def writeReplace(): AnyRef = plain
@@ -58,13 +64,19 @@ private[rheostat] object SeatedRDD {
   }
 }
 
-/** Whether tasks of the stage that ends in a plan hold state; by name, as the class has moved between versions. */
-private[rheostat] object StateInStage {
-  def apply(plan: SparkPlan): Boolean = plan match {
-    case _: Exchange => false
-    case _ => holdsState(plan) || plan.children.exists(apply)
+/** Whether the tasks of a stage hold state, and whether they read what a shuffle dealt out. */
+private[rheostat] case class StageKind(stateful: Boolean, shuffled: Boolean)
+
+private[rheostat] object StageKind {
+  /** Of the stage that ends in `plan`. */
+  def of(plan: SparkPlan): StageKind = plan match {
+    case _: Exchange | _: QueryStageExec => StageKind(stateful = false, shuffled = true)
+    case _ =>
+      val inputs = plan.children.map(of)
+      StageKind(holdsState(plan) || inputs.exists(_.stateful), inputs.exists(_.shuffled))
   }
 
+  // By name, as the class has moved between versions.
   private def holdsState(plan: SparkPlan): Boolean =
     ClassUtils.getAllInterfaces(plan.getClass).asScala.exists(_.getSimpleName == "StatefulOperator")
 }

@@ -1,0 +1,93 @@
+"""How work reaches the executors meant for it: by seats, or without the JVM helpers by what plain Spark offers."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from pyspark.resource import ResourceProfile
+from pyspark.sql import DataFrame, SparkSession
+
+from rheostat.spark.allocation import Allocation, SparkExecutor
+from rheostat.spark.pin import pin
+from rheostat.spark.seats import Seats
+from rheostat.spark.switch import Switch
+
+Switches = Callable[[str], Switch | None]
+"""The switch of a keyed operator by name; None as long as its query has finished no batch."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class Usher(Protocol):
+    """Shows tasks of operators to executors."""
+
+    can_keep_out: bool
+    """Whether executors can be kept free of work: without that there are no standbys and no warm-up."""
+
+    def place(self, operator: str, profile: ResourceProfile, df: DataFrame) -> DataFrame:
+        """`df`, with its stage where the operator's work is shown to."""
+        ...
+
+    def show(self, operator: str, serving: Sequence[SparkExecutor], owners: Sequence[SparkExecutor]) -> None:
+        """From the next batch on: whoever of `serving` is free; substream i goes to the i-th of `owners`."""
+        ...
+
+    def keep_out(self, executor_ids: Iterable[str]) -> None:
+        """No more work to those, which are about to leave."""
+        ...
+
+
+class SeatUsher:
+    """By preferred executors that are looked up for each stage."""
+
+    can_keep_out = True
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._seats: dict[str, Seats] = {}
+
+    def place(self, operator: str, profile: ResourceProfile, df: DataFrame) -> DataFrame:
+        return self._of(operator, profile).place(df)
+
+    def show(self, operator: str, serving: Sequence[SparkExecutor], owners: Sequence[SparkExecutor]) -> None:
+        if operator in self._seats:
+            self._seats[operator].seat(serving, owners)
+
+    def keep_out(self, executor_ids: Iterable[str]) -> None:
+        """They have no seat: nothing is left to do."""
+
+    def _of(self, operator: str, profile: ResourceProfile) -> Seats:
+        if operator not in self._seats:
+            self._seats[operator] = Seats(self._spark, profile)
+        return self._seats[operator]
+
+
+class PlainUsher:
+    """By pins alone: every executor of a pool gets work, substreams go by Spark's memory of where they were."""
+
+    can_keep_out = False
+
+    def __init__(self, allocation: Allocation, switches: Switches) -> None:
+        self._allocation = allocation
+        self._switches = switches
+        self._kept_out: set[str] = set()
+        _LOG.warning(
+            "without the JVM helpers there are no warm standbys, and new executors get work before they are warm"
+        )
+
+    def place(self, operator: str, profile: ResourceProfile, df: DataFrame) -> DataFrame:
+        return pin(df, profile)
+
+    def show(self, operator: str, serving: Sequence[SparkExecutor], owners: Sequence[SparkExecutor]) -> None:
+        switch = self._switches(operator) if owners else None
+        if switch is None:
+            return
+        wrong = {
+            substream: owner
+            for substream, (owner, present) in enumerate(zip(owners, switch.owners(), strict=False))
+            if present is not None and owner.id != present
+        }
+        switch.move(wrong)
+
+    def keep_out(self, executor_ids: Iterable[str]) -> None:
+        self._kept_out |= self._allocation.decommission(set(executor_ids) - self._kept_out)
