@@ -1,0 +1,54 @@
+"""The best load balance and the best scale-out (StreamSwitch, Algorithm 2, as corrected).
+
+One sort of the source's substreams, then O(log |K_s|) for a scale-out and O(N log |K_s|) for a load balance.
+"""
+
+from collections.abc import Sequence
+
+from rheostat.policies.streamswitch.capacity import Stress
+from rheostat.policies.streamswitch.executor import Executor
+from rheostat.policies.streamswitch.prefix import Leaving
+from rheostat.policies.streamswitch.strategy import Strategy
+
+_CALM: Stress = (0.0, 0.0)
+
+
+def balance(executors: Sequence[Executor], source: Executor) -> Strategy | None:
+    """The substreams of `source`, and the executor they go to, for which the worst projected latency of all
+    executors is least (then that of the two, then the first target).
+
+    None when nothing improves on leaving things as they are: both executors must be better off than `source` is now.
+    """
+    leaving = Leaving(source)
+    others = _Worst(executors, source)
+    best: tuple[Stress, Stress] | None = None
+    chosen: Strategy | None = None
+    for target in executors:
+        if target.id == source.id or (prefix := leaving.best_for(target.capacity, target.arrival_rate)) is None:
+            continue
+        outcome = max(prefix.worst, others.without(target)), prefix.worst
+        if prefix.worst < source.stress and (best is None or outcome < best):
+            best = outcome
+            chosen = Strategy.of(leaving.order[: prefix.count], source.id, target.id)
+    return chosen
+
+
+def scale_out(source: Executor, new: int) -> Strategy | None:
+    """The substreams of `source` that go to a new executor, number `new`, taken to be as fast; None when that
+    does not help."""
+    leaving = Leaving(source)
+    prefix = leaving.best_for(source.capacity)
+    if prefix is None or prefix.worst >= source.stress:
+        return None
+    return Strategy.of(leaving.order[: prefix.count], source.id, new)
+
+
+class _Worst:
+    """The worst stress of all executors but the source and one other, without looking at all of them each time."""
+
+    def __init__(self, executors: Sequence[Executor], source: Executor) -> None:
+        stresses = sorted(((each.stress, each.id) for each in executors if each.id != source.id), reverse=True)
+        self._two = stresses[:2]
+
+    def without(self, target: Executor) -> Stress:
+        return next((stress for stress, number in self._two if number != target.id), _CALM)
