@@ -1,0 +1,129 @@
+"""How the rows of a stateless operator are spread over the tasks of a batch; it may change with every batch.
+
+A shuffle costs several hundred nanoseconds a row and a stage of its own. Where the batch comes in enough files of
+similar size it is avoided: whole files are given to tasks, by a cap on the bytes of a task.
+
+Spark packs files in falling order of size, closing a task when the next file would exceed the cap. The same is
+computed here to find the smallest cap that needs no more tasks than wanted.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from rheostat.errors import ConfigError
+
+_TOLERATED_IMBALANCE = 1.25
+_CAP = "spark.sql.files.maxPartitionBytes"
+FILE_PACKING = {"spark.sql.files.openCostInBytes": "0", "spark.sql.files.minPartitionNum": "1"}
+"""Settings of the session under which the cap alone decides how files are packed."""
+
+
+class Grouping(Protocol):
+    """A way to spread rows over tasks."""
+
+    def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
+        """`df`, read from files of these sizes, with its rows in the wanted partitions."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFiles:
+    """Files as they are, on up to `tasks` tasks: never a shuffle, whatever the sizes."""
+
+    tasks: int
+
+    def __post_init__(self) -> None:
+        _check(self.tasks)
+
+    def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
+        _cap_tasks(df.sparkSession, cap_for(file_bytes, self.tasks))
+        return df
+
+
+@dataclass(frozen=True, slots=True)
+class Evenly:
+    """The same number of rows to each of `tasks`: round robin, or whole files where that is as even."""
+
+    tasks: int
+
+    def __post_init__(self) -> None:
+        _check(self.tasks)
+
+    def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
+        cap = cap_for(file_bytes, self.tasks)
+        _cap_tasks(df.sparkSession, cap)
+        if cap * self.tasks <= sum(file_bytes) * _TOLERATED_IMBALANCE:
+            return df
+        # Spark's own round robin sorts all rows first, so that a repeated task deals them out the same way. Rows
+        # of a file always come in the same order, so their numbers do as well, and no sort is needed.
+        turn = sf.monotonically_increasing_id() + sf.spark_partition_id()
+        return _by_number(df, self.tasks, turn)
+
+
+@dataclass(frozen=True, slots=True)
+class ByKey:
+    """All rows of a key to one task, by the hash of `column`."""
+
+    tasks: int
+    column: str
+
+    def __post_init__(self) -> None:
+        _check(self.tasks)
+
+    def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
+        return df.repartition(self.tasks, sf.col(f"`{self.column}`"))
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Each row to the task whose number `number` computes; numbers outside 0 .. tasks − 1 wrap around."""
+
+    tasks: int
+    number: Callable[[DataFrame], Column]
+
+    def __post_init__(self) -> None:
+        _check(self.tasks)
+
+    def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
+        return _by_number(df, self.tasks, self.number(df))
+
+
+def cap_for(file_bytes: Sequence[int], tasks: int) -> int:
+    """The smallest cap on a task's bytes under which `file_bytes` need no more than `tasks` tasks.
+
+    Never below the largest file: a part of a Parquet file would come without any rows.
+    """
+    low, high = max(file_bytes, default=1), max(1, sum(file_bytes))
+    while low < high:
+        cap = (low + high) // 2
+        if _tasks_under(cap, file_bytes) <= tasks:
+            high = cap
+        else:
+            low = cap + 1
+    return low
+
+
+def _tasks_under(cap: int, file_bytes: Sequence[int]) -> int:
+    tasks, filled = 1, 0
+    for size in sorted(file_bytes, reverse=True):
+        if filled and filled + size > cap:
+            tasks, filled = tasks + 1, 0
+        filled += size
+    return tasks
+
+
+def _cap_tasks(session: SparkSession, cap: int) -> None:
+    session.conf.set(_CAP, str(max(1, cap)))
+
+
+def _by_number(df: DataFrame, tasks: int, number: Column) -> DataFrame:
+    return df.repartitionById(tasks, sf.pmod(number, sf.lit(tasks)).cast("int"))
+
+
+def _check(tasks: int) -> None:
+    if isinstance(tasks, bool) or not isinstance(tasks, int) or tasks < 1:
+        raise ConfigError(f"a batch cannot have {tasks!r} tasks: give a whole number >= 1")

@@ -1,0 +1,157 @@
+"""Entry times: when each record entered the topology, carried with it to the end, and the latency that follows.
+
+Every record has a hidden column with the microsecond it entered. User functions neither see nor name it. A source
+whose records know their own time says so, all others are stamped when they are first read:
+
+    @entered_at("timestamp")
+    def sentences(spark): return spark.readStream.format("kafka")...
+
+A record's latency ends with the commit of the batch that took it, which is one moment for the whole batch. So it
+needs no clock in the executors: the commit's time minus the entry times of the rows that the batch read.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import DecimalType
+
+from rheostat.errors import TopologyError
+from rheostat.snapshot import Latency
+
+ENTRY = "__entry_us"
+"""The hidden column."""
+
+# A decimal of 18 digits is eight bytes wherever it is stored. A plain long would be written into the code that
+# Spark generates when it is a batch's constant, and that code compiled anew (and cold) in every batch.
+ENTRY_TYPE = DecimalType(18, 0)
+ENTRY_ARROW = pa.decimal128(18, 0)
+_ENTRY_COLUMN = "rheostat_entry_column"
+_WATCHED = "rheostat_entry"
+_POINTS = 33
+_US = 1e6
+
+Reader = TypeVar("Reader", bound=Callable[..., Any])
+
+
+def entered_at(column: str) -> Callable[[Reader], Reader]:
+    """Marks a source's reader: `column`, a timestamp, says when a record entered."""
+
+    def mark(reader: Reader) -> Reader:
+        setattr(reader, _ENTRY_COLUMN, column)
+        return reader
+
+    return mark
+
+
+def stamped(df: DataFrame, source: str, reader: Callable[..., Any]) -> DataFrame:
+    """What `reader` opened, with entry times: its own, or the moment at which the batch was read."""
+    column = getattr(reader, _ENTRY_COLUMN, None)
+    if column is not None and column not in df.columns:
+        raise TopologyError(
+            f"source {source!r} is marked with entered_at({column!r}) but has no such column: {', '.join(df.columns)}"
+        )
+    moment = sf.current_timestamp() if column is None else sf.col(f"`{column}`").cast("timestamp")
+    return df.withColumn(ENTRY, entry_column(sf.unix_micros(moment)))
+
+
+def entry_column(microseconds: Column) -> Column:
+    """Microseconds since the epoch as an entry time."""
+    return microseconds.cast(ENTRY_TYPE)
+
+
+def carries(df: DataFrame) -> bool:
+    """Whether the rows of `df` have their entry times with them."""
+    return ENTRY in df.columns
+
+
+@dataclass(frozen=True, slots=True)
+class EntryTimes:
+    """When `rows` records entered. `known` of them had a time; `points_s` are evenly spaced quantiles of it."""
+
+    rows: int
+    known: int
+    mean_s: float
+    points_s: tuple[float, ...]
+
+    @classmethod
+    def at(cls, moment_s: float, rows: int) -> "EntryTimes":
+        """All at one moment."""
+        return cls(rows, rows, moment_s, (moment_s,))
+
+    def as_of(self, rows: int) -> "EntryTimes":
+        """The same times for the `rows` records that were made of these."""
+        return EntryTimes(rows, rows if self.known else 0, self.mean_s, self.points_s)
+
+
+def watched(df: DataFrame) -> DataFrame:
+    """`df` whose entry times Spark sums up while it runs: for rows that no stream holds. It slows a row by 0.1 µs."""
+    entry = sf.col(ENTRY)
+    return df.observe(
+        _WATCHED,
+        sf.count(sf.lit(1)).alias("rows"),
+        sf.count(entry).alias("known"),
+        sf.sum(entry).alias("sum_us"),
+        sf.min(entry).alias("first_us"),
+        sf.max(entry).alias("last_us"),
+    )
+
+
+def watched_times(observed_metrics: Mapping[str, Any]) -> EntryTimes | None:
+    """What `watched` found in a batch, from Spark's report on it: the mean is exact, the spread taken as even."""
+    seen = observed_metrics.get(_WATCHED)
+    if seen is None or not seen["known"]:
+        return None
+    span = (float(seen["first_us"]) / _US, float(seen["last_us"]) / _US)
+    return EntryTimes(seen["rows"], seen["known"], float(seen["sum_us"]) / seen["known"] / _US, span)
+
+
+def entry_times(values: "pa.ChunkedArray") -> EntryTimes:
+    """Of a hidden column as it is stored."""
+    known = pc.cast(pc.drop_null(values), pa.int64()).to_numpy() / _US
+    if not len(known):
+        return EntryTimes(len(values), 0, 0.0, ())
+    points = np.quantile(known, np.linspace(0, 1, _POINTS)) if known.min() < known.max() else known[:1]
+    return EntryTimes(len(values), len(known), float(known.mean()), tuple(float(point) for point in points))
+
+
+def together(times: Sequence[EntryTimes]) -> EntryTimes | None:
+    """Several sets of records as one; None if there is none."""
+    if not times:
+        return None
+    rows, known = sum(part.rows for part in times), sum(part.known for part in times)
+    if not known:
+        return EntryTimes(rows, 0, 0.0, ())
+    points, weights = _weighted_points(times)
+    mean_s = sum(part.mean_s * part.known for part in times) / known
+    return EntryTimes(rows, known, mean_s, tuple(_quantiles(points, weights, np.linspace(0, 1, _POINTS))))
+
+
+def latency_until(commit_s: float, times: EntryTimes) -> Latency | None:
+    """Latencies of the records that entered at `times` and were committed at `commit_s`; None if not known."""
+    if not times.known:
+        return None
+    latencies = commit_s - np.asarray(times.points_s)
+    mean_s = commit_s - times.mean_s
+    median_s, high_s = np.quantile(latencies, [0.5, 0.99])
+    scv = float(np.var(latencies)) / mean_s**2 if mean_s > 0 else None
+    return Latency(times.known, mean_s, float(median_s), float(high_s), float(latencies.max()), scv)
+
+
+def _weighted_points(times: Sequence[EntryTimes]) -> tuple[np.ndarray, np.ndarray]:
+    parts = [part for part in times if part.known]
+    points = np.concatenate([part.points_s for part in parts])
+    weights = np.concatenate([np.full(len(part.points_s), part.known / len(part.points_s)) for part in parts])
+    order = np.argsort(points)
+    return points[order], weights[order]
+
+
+def _quantiles(points: np.ndarray, weights: np.ndarray, shares: np.ndarray) -> list[float]:
+    """Each point stands for the records around it, so it lies in the middle of its weight."""
+    reached = (np.cumsum(weights) - weights / 2) / weights.sum()
+    return [float(value) for value in np.interp(shares, reached, points)]

@@ -1,0 +1,51 @@
+"""Several named outputs in one stream: each row says which output it belongs to, and has its columns in a struct.
+
+One query can write only one stream, and all of a batch's outputs are to be published together or not at all.
+"""
+
+from collections.abc import Mapping
+from functools import reduce
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StringType, StructField, StructType
+
+from rheostat.spark.latency import ENTRY
+
+OUTPUT = "__output"
+
+
+def in_one_stream(outputs: Mapping[str, DataFrame]) -> DataFrame:
+    """The rows of all `outputs`, each marked with the name of its own."""
+    marked = [_marked(name, df) for name, df in outputs.items()]
+    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), marked)
+
+
+def of_output(df: DataFrame, output: str) -> DataFrame:
+    """The rows of one output as it was before."""
+    columns = [f"`{output}`.*", *([ENTRY] if ENTRY in df.columns else [])]
+    return df.filter(sf.col(OUTPUT) == output).select(*columns)
+
+
+def schema_in_one_stream(outputs: Mapping[str, StructType]) -> StructType:
+    """The schema of a stream whose outputs have these schemas."""
+    structs = [StructField(name, _without_entry(schema)) for name, schema in outputs.items()]
+    entry = [schema[ENTRY] for schema in outputs.values() if ENTRY in schema.names]
+    return StructType([StructField(OUTPUT, StringType()), *structs, *entry[:1]])
+
+
+def schema_of_output(schema: StructType, output: str) -> StructType:
+    """The columns of one output, with its entry time if the stream has it."""
+    columns = schema[output].dataType
+    assert isinstance(columns, StructType)
+    return StructType([*columns.fields, *(field for field in schema.fields if field.name == ENTRY)])
+
+
+def _marked(name: str, df: DataFrame) -> DataFrame:
+    columns = [sf.col(f"`{column}`") for column in df.columns if column != ENTRY]
+    entry = [sf.col(ENTRY)] if ENTRY in df.columns else []
+    return df.select(sf.lit(name).alias(OUTPUT), sf.struct(*columns).alias(name), *entry)
+
+
+def _without_entry(schema: StructType) -> StructType:
+    return StructType([field for field in schema.fields if field.name != ENTRY])

@@ -1,0 +1,142 @@
+"""A streaming source written in Python, whose batches are native DataFrames.
+
+Spark asks a source two things: how far there is data, and the DataFrame from one position to another. Both are
+asked on the driver, so a source can be Python without any row passing through Python: the DataFrame it answers
+with is planned and run by Spark. It is planned anew for each batch, which is what lets the number of tasks and
+the grouping of rows change from batch to batch without a restart.
+
+Positions are whole numbers. Spark logs them in the query's checkpoint, and after a restart asks again for the
+same range, which must then give the same rows.
+"""
+
+from typing import Any, Protocol
+
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+_STREAMING = "org.apache.spark.sql.execution.streaming"
+NOTHING_YET = -1
+"""The position before the first record."""
+
+
+class BatchSource(Protocol):
+    """What Spark is to read, in positions from 0."""
+
+    @property
+    def schema(self) -> StructType: ...
+
+    def newest(self, committed: int) -> int:
+        """The last position that can be read now, or `NOTHING_YET`. All up to `committed` is in committed batches.
+
+        May wait a moment for news.
+        """
+        ...
+
+    def batch(self, after: int, until: int) -> DataFrame:
+        """The rows of the positions after `after`, `until` included. It must be a streaming DataFrame."""
+        ...
+
+    def done(self, until: int) -> None:
+        """Nothing up to `until` will be asked for again."""
+        ...
+
+
+def open_source(session: SparkSession, source: BatchSource, name: str) -> DataFrame:
+    """`source` as a streaming DataFrame of `session`; `name` is what Spark's progress reports call it."""
+    sc = session.sparkContext
+    ensure_callback_server_started(sc._gateway)  # type: ignore[no-untyped-call]
+    relation = _companion(sc._jvm, f"{_STREAMING}.runtime.StreamingExecutionRelation")
+    proxy = _SourceProxy(session, source, name)
+    return as_dataframe(session, relation.apply(proxy, _java(session)))
+
+
+def as_dataframe(session: SparkSession, plan: Any) -> DataFrame:
+    """A logical plan of the JVM as a DataFrame of `session`."""
+    jvm: Any = session.sparkContext._jvm
+    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(_java(session), plan), session)
+
+
+def file_relation(session: SparkSession, files: DataFrame) -> DataFrame:
+    """A plain read of files as rows that arrived in a stream."""
+    jvm: Any = session.sparkContext._jvm
+    relation = _companion(jvm, "org.apache.spark.sql.execution.datasources.LogicalRelation")
+    plan = java_frame(files).logicalPlan().relation()
+    return as_dataframe(session, relation.apply(plan, True))
+
+
+def as_arrived(session: SparkSession, rows: DataFrame) -> DataFrame:
+    """Any computed rows as rows that arrived in a stream."""
+    frame = java_frame(rows)
+    streaming = _java(session).internalCreateDataFrame(frame.queryExecution().toRdd(), frame.schema(), True)
+    return DataFrame(streaming, session)
+
+
+def java_frame(df: DataFrame) -> Any:
+    classic: Any = df
+    return classic._jdf
+
+
+def _java(session: SparkSession) -> Any:
+    classic: Any = session
+    return classic._jsparkSession
+
+
+def _companion(jvm: Any, name: str) -> Any:
+    """A Scala companion object: where overloads have no static form, it must be called itself."""
+    return getattr(getattr(jvm, f"{name}$"), "MODULE$")
+
+
+class _SourceProxy:
+    """Spark's `Source` interface over a `BatchSource`. Method names and arguments are Spark's."""
+
+    class Java:
+        implements = (
+            f"{_STREAMING}.Source",
+            "org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl",
+        )
+
+    def __init__(self, session: SparkSession, source: BatchSource, name: str) -> None:
+        jvm: Any = session.sparkContext._jvm
+        self._source = source
+        self._name = name
+        self._schema = _java(session).parseDataType(source.schema.json())
+        self._read_all = jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
+        self._offset = getattr(jvm, f"{_STREAMING}.runtime.LongOffset")
+
+    def schema(self) -> Any:
+        return self._schema
+
+    def getDefaultReadLimit(self) -> Any:  # noqa: N802
+        return self._read_all
+
+    def latestOffset(self, start: Any, limit: Any) -> Any:  # noqa: N802
+        newest = self._source.newest(NOTHING_YET if start is None else _position(start))
+        return None if newest == NOTHING_YET else self._offset(newest)
+
+    def reportLatestOffset(self) -> None:  # noqa: N802
+        """Spark shows it as a lag; how many rows wait is said better elsewhere."""
+
+    def getBatch(self, start: Any, end: Any) -> Any:  # noqa: N802
+        after = _position(start.get()) if start.isDefined() else NOTHING_YET
+        return java_frame(self._source.batch(after, _position(end)))
+
+    def commit(self, end: Any) -> None:
+        self._source.done(_position(end))
+
+    def stop(self) -> None:
+        """Nothing is held open."""
+
+    # The JVM asks a proxy even for these, and keeps sources in hash maps.
+    def toString(self) -> str:  # noqa: N802
+        return self._name
+
+    def hashCode(self) -> int:  # noqa: N802
+        return id(self) & 0x7FFFFFFF
+
+    def equals(self, other: Any) -> bool:
+        return other is self
+
+
+def _position(offset: Any) -> int:
+    return int(offset.json())
