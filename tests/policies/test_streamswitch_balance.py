@@ -63,7 +63,7 @@ def test_the_best_prefix_is_the_best_of_all_prefixes_and_the_shortest_of_those(p
     source = pool[0]
     target = Executor(99, Capacity(speed, 0.25, source.capacity.batch_cost_s), load)
     brute = [
-        (max(source.without(each.index for each in moved).stress, target.capacity.stress(load + total)), len(moved))
+        (max(source.without(each.id for each in moved).stress, target.capacity.stress(load + total)), len(moved))
         for moved in all_prefixes(source)
         for total in [sum(each.arrival_rate for each in moved)]
     ]
@@ -116,14 +116,14 @@ def test_what_moves_and_what_stays_are_all_there_is(pool):
         return
     before = sorted(substream for each in pool for substream in each.substreams)
     after = strategy.applied(pool)
-    assert sorted((substream for each in after for substream in each.substreams), key=lambda s: s.index) == sorted(
-        before, key=lambda s: s.index
+    assert sorted((substream for each in after for substream in each.substreams), key=lambda s: s.id) == sorted(
+        before, key=lambda s: s.id
     )
 
 
 def test_the_substreams_that_suffer_least_go_first_and_those_without_completions_before_them():
     it = executor(0, [30, 30, 30, 30], latencies=[0.4, None, 0.2, 0.3], first=0)
-    assert [each.index for each in leaving_order(it.substreams)] == [1, 2, 3, 0]
+    assert [each.id for each in leaving_order(it.substreams)] == [1, 2, 3, 0]
     assert balance([it, executor(1, [1])], it).substreams == (1, 2)
 
 
@@ -137,7 +137,7 @@ def as_printed(source, target):
     moved, worst = [], max(source.projected_s, target.projected_s)
     for substream in leaving_order(source.substreams):
         moved.append(substream)
-        left = source.without(each.index for each in moved).projected_s
+        left = source.without(each.id for each in moved).projected_s
         now = max(left, target.joined_by(moved).projected_s)
         if now >= worst:
             break

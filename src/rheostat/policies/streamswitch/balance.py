@@ -29,7 +29,7 @@ def balance(executors: Sequence[Executor], source: Executor) -> Strategy | None:
         outcome = max(prefix.worst, others.without(target)), prefix.worst
         if prefix.worst < source.stress and (best is None or outcome < best):
             best = outcome
-            chosen = Strategy.of(leaving.order[: prefix.count], source.id, target.id)
+            chosen = Strategy.of(leaving.order[: prefix.length], source.id, target.id)
     return chosen
 
 
@@ -40,7 +40,7 @@ def scale_out(source: Executor, new: int) -> Strategy | None:
     prefix = leaving.best_for(source.capacity)
     if prefix is None or prefix.worst >= source.stress:
         return None
-    return Strategy.of(leaving.order[: prefix.count], source.id, new)
+    return Strategy.of(leaving.order[: prefix.length], source.id, new)
 
 
 class _Worst:

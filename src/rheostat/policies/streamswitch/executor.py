@@ -10,7 +10,7 @@ from rheostat.policies.streamswitch.capacity import Capacity, Stress
 class Substream(NamedTuple):
     """λ^k, and the mean latency of what completed in the window; None when nothing did."""
 
-    index: int
+    id: int
     arrival_rate: float
     latency_s: float | None = None
 
@@ -44,7 +44,7 @@ class Executor:
 
     def without(self, moved: Iterable[int]) -> "Executor":
         gone = frozenset(moved)
-        return self._with(tuple(each for each in self.substreams if each.index not in gone))
+        return self._with(tuple(each for each in self.substreams if each.id not in gone))
 
     def joined_by(self, arriving: Iterable[Substream]) -> "Executor":
         return self._with((*self.substreams, *arriving))

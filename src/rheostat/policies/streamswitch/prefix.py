@@ -15,10 +15,10 @@ from rheostat.policies.streamswitch.executor import Executor, Substream
 
 
 class Prefix(NamedTuple):
-    """The first `count` substreams of the order leave; `worst` is the larger of the two stresses then."""
+    """The first `length` substreams of the order leave; `worst` is the larger of the two stresses then."""
 
     worst: Stress
-    count: int
+    length: int
 
 
 class Leaving:
@@ -45,7 +45,7 @@ class Leaving:
             if n in counts
         ]
         best = min(worst)
-        return Prefix(best.worst, self._fewest(best.count))
+        return Prefix(best.worst, self._fewest(best.length))
 
     def _fewest(self, count: int) -> int:
         """Substreams without arrivals change nothing: those at the end of the prefix need not move."""
@@ -57,4 +57,4 @@ class Leaving:
 
 def leaving_order(substreams: Sequence[Substream]) -> list[Substream]:
     """By rising latency, those without completions first (StreamSwitch 3.4), then by number."""
-    return sorted(substreams, key=lambda each: (each.latency_s is not None, each.latency_s or 0.0, each.index))
+    return sorted(substreams, key=lambda each: (each.latency_s is not None, each.latency_s or 0.0, each.id))

@@ -17,13 +17,13 @@ class Strategy:
 
     @classmethod
     def of(cls, moved: Iterable[Substream], source: int, target: int, *, source_leaves: bool = False) -> "Strategy":
-        return cls(tuple(sorted(each.index for each in moved)), source, target, source_leaves)
+        return cls(tuple(sorted(each.id for each in moved)), source, target, source_leaves)
 
     def applied(self, executors: Sequence[Executor]) -> list[Executor]:
         """The executors as they are projected to be under this strategy; a new one is like its source (3.4)."""
         source = next(each for each in executors if each.id == self.source)
         chosen = frozenset(self.substreams)
-        moved = [each for each in source.substreams if each.index in chosen]
+        moved = [each for each in source.substreams if each.id in chosen]
         changed = {self.source: source.without(chosen)}
         target = next((each for each in executors if each.id == self.target), None)
         changed[self.target] = (target or _new(self.target, source)).joined_by(moved)
