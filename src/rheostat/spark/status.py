@@ -83,18 +83,17 @@ class TaskFigures(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class StageFigures(msgspec.Struct, frozen=True, rename="camel"):
-    """One attempt at one stage, and its tasks where they were asked for."""
+    """One attempt at one stage."""
 
     stage_id: int = 0
     attempt_id: int = 0
     status: str = ""
     description: str = ""
     num_tasks: int = 0
-    tasks: dict[str, TaskFigures] | None = None
 
     @property
     def finished(self) -> bool:
-        return self.status not in ("ACTIVE", "PENDING")
+        return self.status == "COMPLETE"
 
 
 class StatusStore:
@@ -108,10 +107,8 @@ class StatusStore:
         self._scheduler = context.dagScheduler()
         self._to_json = _mapper(jvm, gateway).writeValueAsString
         self._none = getattr(getattr(jvm, "scala.None$"), "MODULE$")
-        self._any_status = jvm.java.util.ArrayList()
         self._running = jvm.java.util.ArrayList()
         self._running.add(getattr(jvm, f"{_API}.TaskStatus").RUNNING)
-        self._no_quantiles = gateway.new_array(jvm.double, 0)
 
     def executors(self) -> list[ExecutorFigures]:
         """Those that live, oldest first."""
@@ -127,13 +124,16 @@ class StatusStore:
         """The number that the next stage will get."""
         return int(self._scheduler.nextStageId())
 
-    def stage(self, stage_id: int) -> list[StageFigures]:
-        """All attempts at a stage with their tasks; none if Spark does not know it (any more, or yet)."""
+    def stage(self, stage_id: int) -> StageFigures | None:
+        """The last attempt at a stage; None if Spark does not know it (any more, or yet)."""
         try:
-            found = self._store.stageData(stage_id, True, self._any_status, False, self._no_quantiles)
+            return _decode_stage(self._to_json(self._store.lastStageAttempt(stage_id)))
         except Py4JJavaError:
-            return []
-        return _decode_stages(self._to_json(found))
+            return None
+
+    def tasks(self, stage: StageFigures) -> list[TaskFigures]:
+        """All tasks of one attempt at a stage."""
+        return _decode_tasks(self._to_json(self._store.taskList(stage.stage_id, stage.attempt_id, _MOST_TASKS)))
 
     def _running_of(self, stage: StageFigures) -> Iterable[TaskFigures]:
         question = (stage.stage_id, stage.attempt_id, 0, _MOST_TASKS, self._none, True, self._running)
@@ -141,6 +141,7 @@ class StatusStore:
 
 
 _decode_executors = msgspec.json.Decoder(list[ExecutorFigures]).decode
+_decode_stage = msgspec.json.Decoder(StageFigures).decode
 _decode_stages = msgspec.json.Decoder(list[StageFigures]).decode
 _decode_tasks = msgspec.json.Decoder(list[TaskFigures]).decode
 
