@@ -7,7 +7,7 @@ import numpy as np
 from rheostat.duration import positive_seconds, seconds
 from rheostat.errors import ConfigError
 from rheostat.sim import state as tables
-from rheostat.sim.draw import alias_table, poisson_bound
+from rheostat.sim.draw import alias_table
 from rheostat.sim.model import OperatorModel, Service, SimModel
 from rheostat.sim.randomness import seed
 from rheostat.sim.state import Sizes, State
@@ -83,7 +83,8 @@ def _set_streams(state: State, model: SimModel, distributions: dict[str, int]) -
             it.emission, it.bulk = _EMISSIONS[serving.emission], serving.bulk
             if name in index:
                 it.value = distributions.get(name, tables.NONE)
-            producer.fanout += _most_children(serving, stream.selectivity)
+            it.most = _most_children(serving, stream.selectivity)
+            producer.fanout += it.most
             edge += 1
         producer.last = edge
 
@@ -92,9 +93,14 @@ def _most_children(serving: OperatorModel, selectivity: float) -> int:
     if serving.split == "one":
         return 1
     if serving.emission == "poisson":
-        return int(poisson_bound(selectivity))
+        return _poisson_bound(selectivity)
     bulk = serving.bulk if serving.emission == "bulk" else 1
     return math.ceil(selectivity / bulk) * bulk
+
+
+def _poisson_bound(mean: float) -> int:
+    """More children than this are not drawn in the age of the universe; it bounds the memory an event needs."""
+    return int(mean + 12.0 * math.sqrt(mean) + 20.0)
 
 
 def _set_operators(state: State, model: SimModel) -> None:
@@ -160,6 +166,7 @@ def _set_cluster(state: State, model: SimModel) -> None:
     cluster, world = model.cluster, state.world[0]
     world.process_hop_s = seconds(cluster.process_hop, "process hop")
     world.node_hop_s = seconds(cluster.node_hop, "node hop")
+    world.longest_hop_s = max(world.process_hop_s, world.node_hop_s)
     if cluster.timeout is not None:
         world.timeout_s = positive_seconds(cluster.timeout, "timeout")
     for position, node in enumerate(cluster.nodes):

@@ -9,14 +9,18 @@ from functools import partial
 import numpy as np
 
 from rheostat.duration import positive_seconds, seconds
+from rheostat.errors import PlantError
 from rheostat.sim import control, engine
 from rheostat.sim import state as tables
 from rheostat.sim.agenda import Agenda
 from rheostat.sim.build import CHUNK_SLOTS, GROUPINGS, build, set_weights
 from rheostat.sim.fleet import Executor, Fleet
+from rheostat.sim.heap import SUBJECT_BITS
 from rheostat.sim.jit import addressed
 from rheostat.sim.model import Failure, SimModel
 from rheostat.snapshot import ExecutorPhase
+
+MOST_RECORDS = 1 << SUBJECT_BITS
 
 
 class Cluster:
@@ -35,7 +39,8 @@ class Cluster:
         self._rows = addressed(self.state)
         self._free_rows: list[int] = []
         self._rows_used = 0
-        self._moving: set[int] = set()
+        self._moving: dict[int, Executor] = {}
+        self._still_until_s = 0.0
         self._load_rates()
         self._schedule_rotations()
         for failure in model.cluster.failures:
@@ -56,9 +61,17 @@ class Cluster:
                 self._load_rates()
 
     def _run(self, until_s: float) -> None:
-        while engine.run(self._rows, until_s) == engine.NEEDS_MEMORY:
+        while engine.run(self._rows, float(until_s)) == engine.NEEDS_MEMORY:
+            if len(self.state.tuples) >= MOST_RECORDS:
+                raise PlantError(
+                    f"{MOST_RECORDS:,} records are in the system after {self.now_s:g} s, which is all that can be "
+                    "simulated: lower the load, bound the queues (capacity), or add executors"
+                )
             self.state = tables.with_more_tuples(self.state)
             self._rows = addressed(self.state)
+
+    def _do(self, verb: int, subject: int = tables.NONE, target: int = tables.NONE) -> None:
+        control.act(self._rows, verb, int(subject), int(target))
 
     def _load_rates(self) -> None:
         """Tell the event loop the rates of the next chunk of time, each slot's rate taken at its middle."""
@@ -69,7 +82,7 @@ class Cluster:
         for position, name in enumerate(self.model.topology.sources):
             slots = slice(position * CHUNK_SLOTS, (position + 1) * CHUNK_SLOTS)
             self.state.rates.rate[slots] = self.model.source(name).load.rates(times)
-        engine.wake_sources(self._rows)
+        self._do(control.WAKE_SOURCES)
 
     def _schedule_rotations(self) -> None:
         for position, name in enumerate(self.model.topology.sources):
@@ -92,7 +105,7 @@ class Cluster:
         self, pool: str, number: int, operators: Sequence[str], node: str | None, process: int | None
     ) -> Executor:
         """Start a new executor; it serves `operators` when it is up and warm. A negative number is a standby."""
-        executor = Executor(pool, number, self._new_row(), node, process)
+        executor = Executor(pool, number, self._new_row(), tuple(operators), node, process)
         row = self.state.executors[executor.index]
         row.paused = 1
         row.speed = self._speed(node)
@@ -117,40 +130,56 @@ class Cluster:
         self.agenda.run_due(self.now_s)
 
     def close(self, executor: Executor, operators: Iterable[str]) -> None:
-        """Give `executor` no more work; it finishes what it has."""
+        """Give `executor` no more work, except for the substreams that it still has; it finishes what is there."""
         executor.phase = ExecutorPhase.LEAVING
-        executor.closed_at = self.now_s
-        self._take_from_lists(executor, operators)
+        self._take_from_lists(executor, [name for name in operators if not self._owns(executor, name)])
 
     def empty(self, executor: Executor, operators: Iterable[str]) -> bool:
-        """Whether nothing is left on `executor`: no record, no substream, no share in a batch under way."""
+        """Whether nothing is left on `executor`, and nothing on its way to it: no record, no substream."""
         row = self.state.executors[executor.index]
-        if row.current != tables.NONE or row.queued > 0:
+        if row.arrived > row.completed + row.handed_on or any(self._owns(executor, name) for name in operators):
             return False
-        if np.any(self.state.substreams.owner == executor.index):
-            return False
-        positions = [self.position[name] for name in operators]
-        rows = self.state.operators[positions]
-        return not np.any((rows.batch_rows > 0) & (rows.batch_started <= executor.closed_at))
+        return executor not in self._moving.values()
+
+    def _owns(self, executor: Executor, operator: str) -> bool:
+        row = self.state.operators[self.position[operator]]
+        first = int(row.first_substream)
+        return bool(np.any(self.state.substreams.owner[first : first + int(row.substreams)] == executor.index))
 
     def remove(self, executor: Executor) -> None:
         """Let an empty executor go."""
+        if executor.stopping:
+            return
+        executor.stopping = True
+        executor.phase = ExecutorPhase.LEAVING
+        self._take_from_lists(executor, executor.operators)
         self.agenda.at(self.now_s + seconds(self.model.cluster.stop, "stop"), lambda: self._gone(executor))
         self.agenda.run_due(self.now_s)
 
     def stand_by(self, executor: Executor) -> None:
         """Keep an empty executor warm, without a number."""
+        if executor.stopping:
+            return
+        self._take_from_lists(executor, executor.operators)
         self.fleet.renumber(executor, self.fleet.next_standby())
         executor.phase = ExecutorPhase.WARM
-        self.state.executors[executor.index].paused = 1
+        self.state.executors[executor.index].paused += 1
 
     def relocate(self, executor: Executor, node: str, process: int | None) -> None:
         """Move an executor with its work to another node; it is down as long as a new one takes to start."""
         row = self.state.executors[executor.index]
+        busy = int(row.current != tables.NONE) + int(row.rows > 0)
+        self._count_busy(row.node, -busy)
         executor.node, row.node = node, self._node_index(node)
+        self._count_busy(row.node, busy)
+        row.speed = self._speed(node)
         row.process = self.fleet.free_process(executor.pool) if process is None else process
         executor.process = int(row.process)
-        self._pause_executors([executor.index], seconds(self.model.cluster.start, "start"))
+        self._pause_executors([executor], seconds(self.model.cluster.start, "start"))
+
+    def _count_busy(self, node: int, executors: int) -> None:
+        if node != tables.NONE:
+            self.state.nodes[node].busy += executors
 
     def _new_row(self) -> int:
         if self._free_rows:
@@ -174,7 +203,7 @@ class Cluster:
         return names.index(node) if node in names else tables.NONE
 
     def _up(self, executor: Executor, operators: Sequence[str]) -> None:
-        if (executor.pool, executor.id) not in self.fleet.members or executor.phase is not ExecutorPhase.STARTING:
+        if not self.fleet.has(executor) or executor.phase is not ExecutorPhase.STARTING:
             return
         if executor.id < 0:
             executor.phase = ExecutorPhase.WARM
@@ -186,26 +215,38 @@ class Cluster:
         executor.phase = ExecutorPhase.ACTIVE
         row = self.state.executors[executor.index]
         row.accepting = 1
+        row.home = self._shared_home(operators)
         for name in operators:
             operator = self.position[name]
             pool = self.state.operators[operator]
             self.state.server.executor[operator * self.state.world[0].width + pool.servers] = executor.index
             pool.servers += 1
-        control.resume(self._rows, executor.index, self.position[operators[0]])
+        if self.now_s < self._still_until_s:
+            self._pause_executors([executor], self._still_until_s - self.now_s)
+        self._do(control.RESUME, executor.index)
         for name in operators:
             self._wake(name)
+
+    def _shared_home(self, operators: Sequence[str]) -> int:
+        """The first of the operators that queue for all of their executors together; its list serves them all."""
+        positions = [self.position[name] for name in operators]
+        sharing = [each for each in positions if self.state.operators[each].mode == tables.SHARED_QUEUE]
+        home = sharing[0] if sharing else tables.NONE
+        self.state.operators.home[sharing] = home
+        return home
 
     def _wake(self, operator: str) -> None:
         """Let work begin that waited for an executor."""
         position = self.position[operator]
         mode, grouping = self.state.operators[position].mode, self.state.operators[position].grouping
         if mode == tables.MICRO_BATCH:
-            control.wake_batches(self._rows, position)
-        elif mode == tables.OWN_QUEUES and grouping != tables.BY_KEY:
-            control.deal_out(self._rows, position)
+            self._do(control.WAKE_BATCHES, position)
+        elif grouping != tables.BY_KEY:
+            self._do(control.DEAL_OUT, position)
 
     def _take_from_lists(self, executor: Executor, operators: Iterable[str]) -> None:
-        self.state.executors[executor.index].accepting = 0
+        row = self.state.executors[executor.index]
+        row.accepting = row.listed = 0
         for name in operators:
             for table, count in (("server", "servers"), ("idle", "idles")):
                 self._take_from_list(getattr(self.state, table).executor, count, self.position[name], executor.index)
@@ -218,9 +259,10 @@ class Cluster:
         self.state.operators[operator][count] = len(kept)
 
     def _gone(self, executor: Executor) -> None:
-        if self.fleet.members.get((executor.pool, executor.id)) is executor:
-            self.fleet.leave(executor)
-            self._free_rows.append(executor.index)
+        """Its row is free for another when no record can be on its way to it any more."""
+        self.fleet.leave(executor)
+        hop_s = float(self.state.world[0].longest_hop_s)
+        self.agenda.at(self.now_s + hop_s, lambda: self._free_rows.append(executor.index))
 
     # --- substreams --------------------------------------------------------------------------------------------
 
@@ -231,14 +273,14 @@ class Cluster:
         """Say whose each substream is before the run begins."""
         first = int(self.state.operators[self.position[operator]].first_substream)
         for offset, executor in enumerate(owners):
-            self.state.substreams[first + offset].owner = executor.index
+            self._do(control.GIVE, first + offset, executor.index)
 
     def move(self, operator: str, substreams: Sequence[int], target: Executor) -> None:
         """Hand substreams of one executor, numbered within the operator, to `target`."""
         position = self.position[operator]
         first = int(self.state.operators[position].first_substream)
         moved = [first + index for index in substreams]
-        source = int(self.state.substreams[moved[0]].owner)
+        source = self._owner(moved[0])
         duration_s = self._move_s(operator, moved)
         if self.state.operators[position].mode == tables.MICRO_BATCH:
             self._move_between_batches(moved, target, duration_s)
@@ -257,33 +299,38 @@ class Cluster:
         self.state.executors[target.index].extra_s += duration_s
         self._note_switch(duration_s, executors=1)
 
-    def _move_between_queues(self, substreams: Sequence[int], source: int, target: Executor, duration_s: float) -> None:
-        self._moving.update(substreams)
+    def _move_between_queues(
+        self, substreams: Sequence[int], source: Executor, target: Executor, duration_s: float
+    ) -> None:
+        self._moving.update(dict.fromkeys(substreams, target))
         for substream in substreams:
-            control.hold(self._rows, substream)
-        paused = self._paused_by_move(source, target.index)
-        for index in paused:
-            self.state.executors[index].paused += 1
+            self._do(control.HOLD, substream)
+        paused = self._paused_by_move(source, target)
+        self._pause(paused)
         begun_s = self.now_s
 
         def finish() -> None:
-            if np.any(self.state.substreams.serving[list(substreams)] == source):
-                self.agenda.at(float(self.state.executors[source].done), finish)
+            if np.any(self.state.substreams.serving[list(substreams)] != tables.NONE):
+                self.agenda.at(float(self.state.executors[source.index].done), finish)
                 return
             for substream in substreams:
-                control.give(self._rows, substream, target.index)
-            self._moving.difference_update(substreams)
-            self._resume_executors(paused)
+                self._do(control.GIVE, substream, target.index)
+                del self._moving[substream]
+            self._resume(paused)
             self._note_switch(self.now_s - begun_s, executors=max(len(paused), 1))
 
         self.agenda.at(self.now_s + duration_s, finish)
 
-    def _paused_by_move(self, source: int, target: int) -> list[int]:
+    def _owner(self, substream: int) -> Executor:
+        index = self.state.substreams[substream].owner
+        return next(executor for executor in self.fleet.members.values() if executor.index == index)
+
+    def _paused_by_move(self, source: Executor, target: Executor) -> list[Executor]:
         if self.model.cluster.pause == "substream":
             return []
         if self.model.cluster.pause == "executors":
             return [source, target]
-        return [executor.index for executor in self.fleet.members.values()]
+        return list(self.fleet.members.values())
 
     def _note_switch(self, duration_s: float, executors: int) -> None:
         self.switching_events += 1
@@ -296,19 +343,25 @@ class Cluster:
         """Stop everything for a while, as engines do that restart for a change."""
         if duration_s <= 0:
             return
-        self._pause_executors([executor.index for executor in self.fleet.members.values()], duration_s)
+        self._still_until_s = max(self._still_until_s, self.now_s + duration_s)
+        self._pause_executors(list(self.fleet.members.values()), duration_s)
         self._pause_batches(list(self.position), duration_s)
 
-    def _pause_executors(self, indices: list[int], duration_s: float) -> None:
-        for index in indices:
-            self.state.executors[index].paused += 1
-        self.agenda.at(self.now_s + duration_s, lambda: self._resume_executors(indices))
+    def _pause_executors(self, executors: Sequence[Executor], duration_s: float) -> None:
+        self._pause(executors)
+        for executor in executors:
+            row = self.state.executors[executor.index]
+            row.away_until = max(row.away_until, self.now_s + duration_s)
+        self.agenda.at(self.now_s + duration_s, lambda: self._resume(executors))
 
-    def _resume_executors(self, indices: Iterable[int]) -> None:
-        alive = {executor.index: executor for executor in self.fleet.members.values()}
-        for index in indices:
-            if index in alive:
-                control.resume(self._rows, index, self.position.get(alive[index].pool, 0))
+    def _pause(self, executors: Iterable[Executor]) -> None:
+        for executor in executors:
+            self.state.executors[executor.index].paused += 1
+
+    def _resume(self, executors: Iterable[Executor]) -> None:
+        for executor in executors:
+            if self.fleet.has(executor):
+                self._do(control.RESUME, executor.index)
 
     def _pause_batches(self, operators: Sequence[str], duration_s: float) -> None:
         for name in operators:
@@ -322,9 +375,9 @@ class Cluster:
         self.agenda.at(self.now_s + duration_s, go_on)
 
     def _fail_as_told(self, failure: Failure) -> None:
-        executor = self.fleet.members.get((failure.operator, failure.executor))
-        if executor is not None:
-            self.fail(executor, [failure.operator], positive_seconds(failure.down, "down"))
+        for executor in self.fleet.members.values():
+            if executor.id == failure.executor and failure.operator in executor.operators:
+                self.fail(executor, executor.operators, positive_seconds(failure.down, "down"))
 
     def fail(self, executor: Executor, operators: Sequence[str], down_s: float) -> None:
         """`executor` breaks down and is back after `down_s`; what it had under way is done again."""
@@ -332,7 +385,7 @@ class Cluster:
             return
         executor.phase = ExecutorPhase.FAILED
         self.state.executors[executor.index].paused += 1
-        control.interrupt(self._rows, executor.index)
+        self._do(control.INTERRUPT, executor.index)
         self._take_from_lists(executor, operators)
         for name in operators:
             self._fail_over(executor, name, down_s)
@@ -342,15 +395,14 @@ class Cluster:
         position = self.position[operator]
         row = self.state.operators[position]
         if row.mode == tables.MICRO_BATCH:
-            control.abandon_batch(self._rows, position)
+            self._do(control.ABANDON_BATCH, position)
             if row.grouping == tables.BY_KEY:
                 self._pause_batches([operator], down_s)
             else:
                 self._wake(operator)
         elif row.grouping != tables.BY_KEY:
-            control.give_back(self._rows, executor.index, position)
-            if row.mode == tables.OWN_QUEUES:
-                control.deal_out(self._rows, position)
+            self._do(control.GIVE_BACK, executor.index, position)
+            self._do(control.DEAL_OUT, position)
 
     def _recover(self, executor: Executor, operators: Sequence[str]) -> None:
         if executor.phase is ExecutorPhase.FAILED:

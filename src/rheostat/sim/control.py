@@ -7,14 +7,45 @@ from rheostat.sim.engine import (
     append_held,
     append_waiting,
     enqueue,
+    leave_task,
+    next_in_turn,
     serve,
     stop_serving,
+    take_idle,
     take_next,
     take_waiting,
     trigger,
+    wake_sources,
 )
-from rheostat.sim.jit import at, jit
-from rheostat.sim.state import NONE, State
+from rheostat.sim.heap import cancel
+from rheostat.sim.jit import at, entry, jit
+from rheostat.sim.state import NONE, SHARED_QUEUE, State
+
+# What can be done, each by the function of that name.
+WAKE_SOURCES, WAKE_BATCHES, HOLD, GIVE, RESUME, INTERRUPT, GIVE_BACK, DEAL_OUT, ABANDON_BATCH = range(9)
+
+
+@entry
+def act(s: State, verb: int, subject: int, target: int) -> None:
+    """Do one of the above. There is one way in for all, since each would be compiled with most of the event loop."""
+    if verb == WAKE_SOURCES:
+        wake_sources(s)
+    elif verb == WAKE_BATCHES:
+        trigger(s, s.world.now, subject)
+    elif verb == HOLD:
+        hold(s, subject)
+    elif verb == GIVE:
+        give(s, subject, target)
+    elif verb == RESUME:
+        resume(s, subject)
+    elif verb == INTERRUPT:
+        interrupt(s, subject)
+    elif verb == GIVE_BACK:
+        give_back(s, subject, target)
+    elif verb == DEAL_OUT:
+        deal_out(s, subject)
+    else:
+        abandon_batch(s, subject)
 
 
 @jit
@@ -36,6 +67,7 @@ def hold(s: State, substream: int) -> None:
 
 @jit
 def _cut_out(s: State, executor: int, before: int, i: int, following: int) -> None:
+    """Take tuple `i`, which stands between the other two, out of the queue of `executor`."""
     it = at(s.executors, executor)
     if before == NONE:
         it.queue_head = following
@@ -44,7 +76,7 @@ def _cut_out(s: State, executor: int, before: int, i: int, following: int) -> No
     if it.queue_tail == i:
         it.queue_tail = before
     it.queued -= 1
-    it.arrived -= 1  # it will count where it is served
+    it.handed_on += 1
 
 
 @jit
@@ -62,73 +94,91 @@ def give(s: State, substream: int, executor: int) -> None:
 
 
 @jit
-def resume(s: State, executor: int, operator: int) -> None:
+def resume(s: State, executor: int) -> None:
     """Take back one pause; when it was the last, `executor` starts on what waits for it."""
     it = at(s.executors, executor)
     it.paused -= 1
     if it.paused == 0 and it.current == NONE:
-        i = take_next(s, executor, operator)
+        i = take_next(s, executor)
         if i != NONE:
             serve(s, s.world.now, executor, i)
 
 
 @jit
 def interrupt(s: State, executor: int) -> None:
-    """`executor` fails: what it was serving goes back to the head of its queue, as if it had not been started."""
+    """`executor` fails: what it was serving goes back to where it waited, as if it had not been started."""
     it = at(s.executors, executor)
     i = it.current
     if i == NONE:
         return
+    cancel(s, it.done_code)
     stop_serving(s, s.world.now, executor)
+    at(s.operators, at(s.tuples, i).operator).service_sum -= it.done - s.world.now
+    substream = at(s.tuples, i).substream
+    if substream != NONE and at(s.substreams, substream).held:
+        _put_first_of_held(s, i, substream)
+        it.handed_on += 1
+    else:
+        _put_first_in_queue(s, i, executor)
+
+
+@jit
+def _put_first_in_queue(s: State, i: int, executor: int) -> None:
+    it = at(s.executors, executor)
     if it.queued == 0:
         it.queue_tail = i
-        at(s.tuples, i).next = NONE
-    else:
-        at(s.tuples, i).next = it.queue_head
+    at(s.tuples, i).next = it.queue_head
     it.queue_head = i
     it.queued += 1
 
 
 @jit
+def _put_first_of_held(s: State, i: int, substream: int) -> None:
+    it = at(s.substreams, substream)
+    if it.held_head == NONE:
+        it.held_tail = i
+    at(s.tuples, i).next = it.held_head
+    it.held_head = i
+
+
+@jit
 def give_back(s: State, executor: int, operator: int) -> None:
-    """Put the whole queue of `executor`, in order, at the end of the operator's own list."""
+    """Put what `executor` has queued for `operator`, in order, at the end of the operator's own list."""
     it = at(s.executors, executor)
-    i = it.queue_head
+    i, kept = it.queue_head, NONE
     for _ in range(it.queued):
         following = at(s.tuples, i).next
-        at(s.tuples, i).executor = NONE
-        append_waiting(s, i, operator)
+        if at(s.tuples, i).operator == operator:
+            _cut_out(s, executor, kept, i, following)
+            append_waiting(s, i, at(s.operators, operator).home)
+        else:
+            kept = i
         i = following
-    it.arrived -= it.queued
-    it.queued = 0
 
 
 @jit
 def deal_out(s: State, operator: int) -> None:
-    """Deal what the operator itself keeps to its executors in turn: it came while none could take it."""
+    """Give what the operator itself keeps to its executors: it came, or came back, while none could take it."""
     it = at(s.operators, operator)
     if it.servers == 0:
         return
-    for _ in range(it.waiting):
-        i = take_waiting(s, operator)
-        it.turn = it.turn % it.servers
-        enqueue(s, s.world.now, at(s.server, operator * s.world.width + it.turn).executor, i)
-        it.turn += 1
-
-
-@jit
-def wake_batches(s: State, operator: int) -> None:
-    """Let the operator's next batch come when it is due, after whatever kept it from starting."""
-    trigger(s, s.world.now, operator)
+    for _ in range(at(s.operators, it.home).waiting):
+        executor = take_idle(s, it.home) if it.mode == SHARED_QUEUE else next_in_turn(s, operator)
+        if executor == NONE:
+            return
+        enqueue(s, s.world.now, executor, take_waiting(s, it.home))
 
 
 @jit
 def abandon_batch(s: State, operator: int) -> None:
     """The batch under way fails: its rows go back to the head of the input and will be processed again."""
     it = at(s.operators, operator)
-    it.batch_code = NONE
+    if it.batch_code != NONE:
+        cancel(s, it.batch_code)
+        it.batch_code = NONE
     if it.batch_rows == 0:
         return
+    _give_up_tasks(s, operator)
     if it.waiting == 0:
         it.waiting_tail = it.batch_tail
     else:
@@ -137,3 +187,20 @@ def abandon_batch(s: State, operator: int) -> None:
     it.waiting += it.batch_rows
     it.batch_head = NONE
     it.batch_rows = 0
+
+
+@jit
+def _give_up_tasks(s: State, operator: int) -> None:
+    """The executors of the batch's rows do no more of them; what was booked ahead is taken back."""
+    i = at(s.operators, operator).batch_head
+    while i != NONE:
+        executor = at(s.tuples, i).executor
+        it = at(s.executors, executor)
+        if it.free_at > s.world.now:
+            undone = min(it.free_at - s.world.now, it.ahead_s)
+            it.busy_s -= undone
+            at(s.operators, operator).service_sum -= undone
+            it.free_at = s.world.now
+        it.handed_on += 1
+        leave_task(s, executor)
+        i = at(s.tuples, i).next

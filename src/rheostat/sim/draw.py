@@ -51,19 +51,13 @@ def children(s: State, edge: int) -> int:
     """How many records one record gives on the stream `edge`; the mean is the selectivity."""
     it = at(s.edges, edge)
     if it.emission == POISSON:
-        return min(randomness.poisson(s, SERVICE, it.selectivity), poisson_bound(it.selectivity))
+        return min(randomness.poisson(s, SERVICE, it.selectivity), it.most)
     bulk = it.bulk if it.emission == BULK else 1
     mean = it.selectivity / bulk
     whole = int(mean)
     if mean - whole > 1e-12 and randomness.uniform(s, SERVICE) < mean - whole:
         whole += 1
     return whole * bulk
-
-
-@jit
-def poisson_bound(mean: float) -> int:
-    """More children than this are not drawn in the age of the universe; it bounds the memory an event needs."""
-    return int(mean + 12.0 * math.sqrt(mean) + 20.0)
 
 
 def alias_table(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,14 +9,14 @@ import numpy as np
 from rheostat.sim import draw, randomness
 from rheostat.sim.heap import BATCH_END, DONE, SOURCE, TRANSIT, TRIGGER, kind_of, pop, push, replace, subject_of
 from rheostat.sim.histogram import BINS, bin_of
-from rheostat.sim.jit import at, jit
+from rheostat.sim.jit import at, entry, jit
 from rheostat.sim.randomness import ARRIVALS, SERVICE
 from rheostat.sim.state import BY_KEY, BY_VALUE, NONE, OWN_QUEUES, RANDOM, SHARED_QUEUE, State
 
 FINISHED, NEEDS_MEMORY = 0, 1
 
 
-@jit
+@entry
 def run(s: State, until: float) -> int:
     """Process every event up to `until`. Returns NEEDS_MEMORY, having lost nothing, when more room is needed."""
     world = s.world
@@ -29,22 +29,17 @@ def run(s: State, until: float) -> int:
             return NEEDS_MEMORY
         world.now = now
         if kind == DONE:
-            if at(s.executors, subject).done_code == code:
-                _service_done(s, now, subject)
-            else:
-                pop(s)
+            _service_done(s, now, subject)
         elif kind == SOURCE:
             _record_enters(s, now, subject)
-        elif kind == TRANSIT:
-            pop(s)
-            arrive(s, now, subject)
         else:
             pop(s)
-            if at(s.operators, subject).batch_code == code:
-                if kind == TRIGGER:
-                    _start_batch(s, now, subject)
-                else:
-                    _finish_batch(s, now, subject)
+            if kind == TRANSIT:
+                arrive(s, now, subject)
+            elif kind == TRIGGER:
+                _start_batch(s, now, subject)
+            else:
+                _finish_batch(s, now, subject)
     world.now = until
     return FINISHED
 
@@ -52,8 +47,7 @@ def run(s: State, until: float) -> int:
 @jit
 def _tuples_needed(s: State, kind: int, subject: int) -> int:
     if kind == DONE:
-        current = at(s.executors, subject).current
-        return 0 if current == NONE else at(s.producers, at(s.tuples, current).operator).fanout
+        return at(s.producers, at(s.tuples, at(s.executors, subject).current).operator).fanout
     if kind == SOURCE:
         return at(s.producers, s.world.operators + subject).fanout
     if kind == BATCH_END:
@@ -197,7 +191,7 @@ def _send(s: State, now: float, edge: int, root: int, value: int, executor: int)
     it.value = value if stream.value == NONE else draw.value_from(s, SERVICE, stream.value)
     it.substream = NONE
     it.executor = NONE
-    if executor != NONE and s.world.node_hop_s > 0.0 and _has_own_queues(s, stream.target):
+    if executor != NONE and s.world.longest_hop_s > 0.0 and _has_own_queues(s, stream.target):
         it.executor = _choose(s, i, stream.target)
         delay = _hop_s(s, executor, it.executor)
         if delay > 0.0:
@@ -232,8 +226,15 @@ def _choose(s: State, i: int, operator: int) -> int:
     elif it.grouping == BY_VALUE:
         position = at(s.tuples, i).value % it.servers
     else:
-        position = it.turn % it.servers
-        it.turn = position + 1
+        return next_in_turn(s, operator)
+    return at(s.server, operator * s.world.width + position).executor
+
+
+@jit
+def next_in_turn(s: State, operator: int) -> int:
+    it = at(s.operators, operator)
+    position = it.turn if it.turn < it.servers else 0
+    it.turn = position + 1
     return at(s.server, operator * s.world.width + position).executor
 
 
@@ -295,7 +296,7 @@ def _arrive_at_any(s: State, now: float, i: int, operator: int) -> None:
     executor = at(s.tuples, i).executor
     if executor == NONE or not at(s.executors, executor).accepting:
         if at(s.operators, operator).servers == 0:
-            append_waiting(s, i, operator)
+            _wait(s, now, i, operator)
             return
         executor = _choose(s, i, operator)
     if at(s.executors, executor).queued >= at(s.operators, operator).capacity:
@@ -306,14 +307,38 @@ def _arrive_at_any(s: State, now: float, i: int, operator: int) -> None:
 
 @jit
 def _arrive_at_shared_queue(s: State, now: float, i: int, operator: int) -> None:
+    executor = take_idle(s, at(s.operators, operator).home)
+    if executor == NONE:
+        _wait(s, now, i, operator)
+    else:
+        enqueue(s, now, executor, i)
+
+
+@jit
+def _wait(s: State, now: float, i: int, operator: int) -> None:
+    """Tuple `i` joins the list from which executors help themselves, if there is room."""
     it = at(s.operators, operator)
-    if it.idles > 0:
-        it.idles -= 1
-        enqueue(s, now, at(s.idle, operator * s.world.width + it.idles).executor, i)
-    elif it.waiting >= it.capacity:
+    if at(s.operators, it.home).waiting >= it.capacity:
         _lose(s, now, i)
     else:
-        append_waiting(s, i, operator)
+        append_waiting(s, i, it.home)
+
+
+@jit
+def take_idle(s: State, home: int) -> int:
+    """An executor that has nothing to do, or NONE.
+
+    Those that were paused or got other work since they were listed are passed over; they list themselves again.
+    """
+    it = at(s.operators, home)
+    while it.idles > 0:
+        it.idles -= 1
+        index = at(s.idle, home * s.world.width + it.idles).executor
+        executor = at(s.executors, index)
+        executor.listed = 0
+        if executor.current == NONE and executor.paused == 0:
+            return index
+    return NONE
 
 
 @jit
@@ -356,12 +381,8 @@ def _start(s: State, now: float, executor: int, i: int) -> float:
     """Begin the service of tuple `i`; returns when it will be done."""
     it = at(s.executors, executor)
     tuple_ = at(s.tuples, i)
-    time = draw.service_s(s, tuple_.operator, tuple_.value) / it.speed
-    if it.node != NONE:
-        node = at(s.nodes, it.node)
-        node.busy += 1
-        if node.busy > node.cores:
-            time *= node.busy / node.cores
+    occupy(s, it.node)
+    time = draw.service_s(s, tuple_.operator, tuple_.value) / it.speed * _crowding(s, it.node)
     _note_service(s, tuple_.operator, time)
     if tuple_.substream != NONE:
         substream = at(s.substreams, tuple_.substream)
@@ -372,6 +393,27 @@ def _start(s: State, now: float, executor: int, i: int) -> float:
     it.started = now
     it.done = now + time
     return it.done
+
+
+@jit
+def occupy(s: State, node: int) -> None:
+    """One executor more is busy on `node`."""
+    if node != NONE:
+        at(s.nodes, node).busy += 1
+
+
+@jit
+def vacate(s: State, node: int) -> None:
+    if node != NONE:
+        at(s.nodes, node).busy -= 1
+
+
+@jit
+def _crowding(s: State, node: int) -> float:
+    """By what service on `node` is stretched: busy executors for each core, if there are more than cores."""
+    if node == NONE:
+        return 1.0
+    return max(1.0, at(s.nodes, node).busy / at(s.nodes, node).cores)
 
 
 @jit
@@ -388,7 +430,7 @@ def _service_done(s: State, now: float, executor: int) -> None:
     i = it.current
     it.completed += 1
     stop_serving(s, now, executor)
-    following = take_next(s, executor, at(s.tuples, i).operator)
+    following = take_next(s, executor)
     if following == NONE:
         pop(s)
     else:
@@ -401,8 +443,7 @@ def stop_serving(s: State, now: float, executor: int) -> None:
     """`executor` is no longer busy with its tuple, be it done or broken off."""
     it = at(s.executors, executor)
     it.busy_s += now - it.started
-    if it.node != NONE:
-        at(s.nodes, it.node).busy -= 1
+    vacate(s, it.node)
     substream = at(s.tuples, it.current).substream
     if substream != NONE:
         at(s.substreams, substream).serving = NONE
@@ -411,8 +452,8 @@ def stop_serving(s: State, now: float, executor: int) -> None:
 
 
 @jit
-def take_next(s: State, executor: int, operator: int) -> int:
-    """What `executor` serves next: from its own queue, or from the operator's; NONE leaves it idle."""
+def take_next(s: State, executor: int) -> int:
+    """What `executor` serves next: from its own queue, or from the list it shares; NONE leaves it idle."""
     it = at(s.executors, executor)
     if it.paused > 0:
         return NONE
@@ -421,14 +462,23 @@ def take_next(s: State, executor: int, operator: int) -> int:
         it.queue_head = at(s.tuples, i).next
         it.queued -= 1
         return i
-    pool = at(s.operators, operator)
-    if pool.mode == SHARED_QUEUE and it.accepting:
-        if pool.waiting > 0:
-            it.arrived += 1
-            return take_waiting(s, operator)
-        at(s.idle, operator * s.world.width + pool.idles).executor = executor
-        pool.idles += 1
+    if it.home == NONE or not it.accepting:
+        return NONE
+    if at(s.operators, it.home).waiting > 0:
+        it.arrived += 1
+        return take_waiting(s, it.home)
+    _list_as_idle(s, executor)
     return NONE
+
+
+@jit
+def _list_as_idle(s: State, executor: int) -> None:
+    it = at(s.executors, executor)
+    if not it.listed:
+        it.listed = 1
+        home = at(s.operators, it.home)
+        at(s.idle, it.home * s.world.width + home.idles).executor = executor
+        home.idles += 1
 
 
 @jit
@@ -580,8 +630,20 @@ def _give_to_task(s: State, i: int, operator: int) -> None:
     it = at(s.executors, row.executor)
     time = draw.service_s(s, operator, row.value) / it.speed
     _note_service(s, operator, time)
+    if it.rows == 0:
+        occupy(s, it.node)
+    it.rows += 1
     it.arrived += 1
     it.work_s += time
+
+
+@jit
+def leave_task(s: State, executor: int) -> None:
+    """A row of a batch is done, or given up, on `executor`."""
+    it = at(s.executors, executor)
+    it.rows -= 1
+    if it.rows == 0:
+        vacate(s, it.node)
 
 
 @jit
@@ -600,11 +662,13 @@ def _batch_end(s: State, now: float, operator: int) -> float:
     end = now + fixed
     for position in range(it.servers):
         executor = at(s.executors, at(s.server, operator * s.world.width + position).executor)
-        work = executor.work_s + executor.extra_s
-        if work > 0.0:
-            executor.free_at = max(now + fixed, executor.free_at) + work
-            executor.busy_s += executor.work_s
-            executor.ahead_s = executor.work_s
+        work = executor.work_s * _crowding(s, executor.node)
+        if work + executor.extra_s > 0.0:
+            begin = max(now + fixed, executor.free_at, executor.away_until)
+            executor.free_at = begin + work + executor.extra_s
+            executor.busy_s += work
+            executor.ahead_s = work
+            it.service_sum += work - executor.work_s
             executor.work_s = 0.0
             executor.extra_s = 0.0
             end = max(end, executor.free_at)
@@ -624,6 +688,7 @@ def _finish_batch(s: State, now: float, operator: int) -> None:
         following = at(s.tuples, i).next
         executor = at(s.tuples, i).executor
         at(s.executors, executor).completed += 1
+        leave_task(s, executor)
         _complete(s, now, i, executor)
         i = following
     trigger(s, now, operator)

@@ -1,22 +1,25 @@
 """The executors of the simulated cluster: who is there, in which phase, and for how long they were paid."""
 
-import math
 from dataclasses import dataclass, field
 
 from rheostat.snapshot import ExecutorPhase
 
 
-@dataclass
+@dataclass(eq=False)
 class Executor:
-    """One executor: Rheostat's number in its pool (negative for a standby), and its row in the tables."""
+    """One executor: Rheostat's number in its pool (negative for a standby), its row in the tables, and whom it serves.
+
+    One that is `stopping` is on its way out and never comes back.
+    """
 
     pool: str
     id: int
     index: int
+    operators: tuple[str, ...]
     node: str | None = None
     process: int | None = None
     phase: ExecutorPhase = ExecutorPhase.STARTING
-    closed_at: float = math.inf
+    stopping: bool = False
 
 
 @dataclass
@@ -36,6 +39,9 @@ class Fleet:
     def join(self, executor: Executor) -> Executor:
         self.members[executor.pool, executor.id] = executor
         return executor
+
+    def has(self, executor: Executor) -> bool:
+        return self.members.get((executor.pool, executor.id)) is executor
 
     def leave(self, executor: Executor) -> None:
         del self.members[executor.pool, executor.id]
@@ -58,7 +64,8 @@ class Fleet:
         return [executor for executor in self.of(pool) if executor.id >= 0]
 
     def standbys(self, pool: str) -> list[Executor]:
-        return [executor for executor in self.of(pool) if executor.id < 0]
+        """Those without a number that are here to stay."""
+        return [executor for executor in self.of(pool) if executor.id < 0 and not executor.stopping]
 
     def on_node(self, node: str) -> int:
         return sum(executor.node == node for executor in self.members.values())

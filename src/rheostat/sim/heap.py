@@ -1,7 +1,7 @@
 """The calendar of events: a binary heap on (time, order of scheduling), so that ties never depend on chance.
 
 An event is one number: the order in the high bits, then the thing it concerns, then its kind. The number is
-unique, and so serves as the token by which a cancelled event is recognised when its time comes.
+unique, and so serves as the token by which an event is cancelled.
 """
 
 from rheostat.sim.jit import at, jit
@@ -28,16 +28,9 @@ def subject_of(code: int) -> int:
 def push(s: State, time: float, kind: int, subject: int) -> int:
     """Schedule an event and return its code."""
     code = _new_code(s, kind, subject)
-    position = s.world.events
-    s.world.events = position + 1
-    while position > 0:
-        parent = (position - 1) >> 1
-        above = at(s.heap, parent)
-        if above.time <= time:
-            break  # of two events at the same time the one scheduled first comes first
-        _put(s, position, above.time, above.code)
-        position = parent
-    _put(s, position, time, code)
+    last = s.world.events
+    s.world.events = last + 1
+    _put(s, _risen(s, last, time, code), time, code)
     return code
 
 
@@ -47,15 +40,27 @@ def pop(s: State) -> None:
     s.world.events -= 1
     if s.world.events > 0:
         last = at(s.heap, s.world.events)
-        _sift_down(s, last.time, last.code)
+        _sink(s, 0, last.time, last.code)
 
 
 @jit
 def replace(s: State, time: float, kind: int, subject: int) -> int:
     """`pop` and `push` in one: most events are followed by the next of their kind."""
     code = _new_code(s, kind, subject)
-    _sift_down(s, time, code)
+    _sink(s, 0, time, code)
     return code
+
+
+@jit
+def cancel(s: State, code: int) -> None:
+    """Take a scheduled event back. It is looked for in the whole calendar: for what happens rarely."""
+    position = 0
+    while at(s.heap, position).code != code:
+        position += 1
+    s.world.events -= 1
+    if position < s.world.events:
+        last = at(s.heap, s.world.events)
+        _sink(s, _risen(s, position, last.time, last.code), last.time, last.code)
 
 
 @jit
@@ -78,10 +83,22 @@ def _precedes(time: float, code: int, other_time: float, other_code: int) -> boo
 
 
 @jit
-def _sift_down(s: State, time: float, code: int) -> None:
-    """Put an event in the place of the first one and let it sink to where it belongs."""
+def _risen(s: State, position: int, time: float, code: int) -> int:
+    """Where an event that enters at `position` belongs; what it passes on its way up is moved down."""
+    while position > 0:
+        parent = (position - 1) >> 1
+        above = at(s.heap, parent)
+        if not _precedes(time, code, above.time, above.code):
+            break
+        _put(s, position, above.time, above.code)
+        position = parent
+    return position
+
+
+@jit
+def _sink(s: State, position: int, time: float, code: int) -> None:
+    """Put an event in the place of the one at `position` and let it sink to where it belongs."""
     size = s.world.events
-    position = 0
     while True:
         child = 2 * position + 1
         if child >= size:

@@ -22,10 +22,18 @@ if COMPILED:
     from rheostat.sim.compiled import cache_folder
 
     def jit(function: Function) -> Function:
-        """Compile `function` on its first call; later processes of this user find it compiled."""
+        """Compile `function` for other compiled functions to call; Python cannot."""
+        return numba.njit(  # type: ignore[no-any-return]
+            error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
+        )(function)
+
+    def entry(function: Function) -> Function:
+        """Compile `function` for Python to call, on its first call; later processes of this user find it compiled."""
         usual, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(cache_folder())
         try:
-            return numba.njit(cache=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+            return numba.njit(  # type: ignore[no-any-return]
+                cache=True, error_model="numpy", no_cfunc_wrapper=True
+            )(function)
         finally:
             numba.config.CACHE_DIR = usual
 
@@ -55,10 +63,12 @@ else:
         """Leave `function` as it is: numba is not there to compile it."""
         return function
 
+    entry = jit
+
     def at(table: Any, index: int) -> Any:
         """The record at `index` of `table`."""
         return table[index]
 
     def addressed(tables: Tables) -> Tables:
-        """`tables` themselves: plain Python indexes them."""
-        return tables
+        """`tables`, for plain Python to index; the first has one record only, which stands for itself."""
+        return type(tables)(tables[0][0], *tables[1:])

@@ -78,6 +78,7 @@ _WORLD = {
     "chunk_width": 1.0,
     "process_hop_s": 0.0,
     "node_hop_s": 0.0,
+    "longest_hop_s": 0.0,
     "timeout_s": np.inf,
     "events": 0,
     "sequence": 0,
@@ -123,15 +124,17 @@ _SOURCE = {
 }
 # Operators, then sources: each writes a slice of the edges; `exclusive` sends a record to one of them only.
 _PRODUCER = {"first": 0, "last": 0, "exclusive": 0, "fanout": 0}
-_EDGE = {"target": 0, "selectivity": 1.0, "emission": ROUNDED, "bulk": 1, "value": NONE, "rows": 0}
+_EDGE = {"target": 0, "selectivity": 1.0, "emission": ROUNDED, "bulk": 1, "most": 1, "value": NONE, "rows": 0}
 # Distributions of values, by Walker's alias tables that lie one behind the other.
 _VALUES = {"start": 0, "length": 0}
 _ALIAS = {"probability": 1.0, "other": 0}
+# `home` is the operator whose lists of waiting tuples and idle executors are used: another one's in a shared pool.
 _OPERATOR = {
     "mode": OWN_QUEUES,
     "grouping": ROUND_ROBIN,
     "turn": 0,
     "paused": 0,
+    "home": NONE,
     "service_kind": FIXED,
     "service_a": 0.0,
     "service_b": 0.0,
@@ -172,10 +175,11 @@ _OPERATOR = {
     "batch_overhead_s": 0.0,
     "batch_task_count": 0,
 }
+# A substream is held, and its tuples are kept with it, until it has an owner.
 _SUBSTREAM = {
     "owner": NONE,
     "serving": NONE,
-    "held": 0,
+    "held": 1,
     "held_head": NONE,
     "held_tail": NONE,
     "head": NONE,
@@ -185,12 +189,16 @@ _SUBSTREAM = {
     "last": NONE,
     "latency": 0.0,
 }
+# What arrived is completed, handed on to another executor, or still there. `home` is the operator whose shared
+# queue it serves, if any, and `listed` says that it stands in the list of idle ones there. `rows` are of batches.
 _EXECUTOR = {
     "speed": 1.0,
     "node": NONE,
     "process": NONE,
+    "home": NONE,
     "paused": 0,
     "accepting": 0,
+    "listed": 0,
     "queue_head": NONE,
     "queue_tail": NONE,
     "queued": 0,
@@ -201,6 +209,9 @@ _EXECUTOR = {
     "busy_s": 0.0,
     "arrived": 0,
     "completed": 0,
+    "handed_on": 0,
+    "rows": 0,
+    "away_until": 0.0,
     "free_at": 0.0,
     "extra_s": 0.0,
     "work_s": 0.0,
@@ -239,6 +250,7 @@ def allocate(z: Sizes) -> State:
     world = state.world[0]
     world.operators, world.sources = z.operators, z.sources
     world.width, world.slots = z.executors, z.slots
+    state.operators.home = np.arange(len(state.operators))
     _link_free_tuples(state, 0)
     _link_free_roots(state, 0)
     return state
