@@ -178,18 +178,17 @@ def test_a_local_session_is_refused_with_the_reason():
 
 PROGRAM = """
 import sys, time
+from pyspark.sql import SparkSession
 from rheostat.attach import attach
-from rheostat.spark.cluster import ClusterAddress
-from rheostat.spark.session import build_session
 
 url, folder = sys.argv[1:]
 settings = {
-    "spark.dynamicAllocation.enabled": False, "spark.cores.max": 2, "spark.executor.cores": 1,
-    "spark.executor.memory": "512m", "spark.ui.enabled": False,
+    "spark.dynamicAllocation.enabled": "false", "spark.cores.max": "2", "spark.executor.cores": "1",
+    "spark.executor.memory": "512m", "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
-    "spark.authenticate": True, "spark.authenticate.secret": sys.stdin.readline().strip(),
+    "spark.authenticate": "true", "spark.authenticate.secret": sys.stdin.readline().strip(),
 }
-spark = build_session("plain", master=url, settings=settings, use_helpers=False)
+spark = SparkSession.builder.master(url).appName("plain").config(map=settings).getOrCreate()
 rows = spark.readStream.format("rate").load()
 rows.writeStream.format("noop").option("checkpointLocation", folder).trigger(processingTime="1 second").start()
 

@@ -149,8 +149,7 @@ class Application:
             return (f"{count(wanted)} cannot be had: spark.cores.max allows {self._room}",)
         if self._missing_since_s is None or now_s - self._missing_since_s < _PATIENCE_S:
             return ()
-        waited = human(now_s - self._missing_since_s)
-        return (f"{missing} of {count(wanted)} missing for {waited}: the cluster may have no room for more",)
+        return (f"{missing} of {count(wanted)} have not come in {human(_PATIENCE_S)}: the cluster may have no room",)
 
 
 def _useful_s(executor: ExecutorFigures, running_s: float) -> float:

@@ -5,6 +5,7 @@ manager that was stopped cannot be started again, so giving it back means a new 
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -18,7 +19,7 @@ class OwnAllocation:
     """The allocation manager of one application, if it has one."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._jvm: Any = spark.sparkContext._jvm
+        self._spark = spark
         self._context: Any = spark.sparkContext._jsc.sc()
         self._stopped = False
 
@@ -32,7 +33,7 @@ class OwnAllocation:
         self._stopped = True
         return {int(profile): int(target) for profile, target in _TARGET.findall(wanted)}
 
-    def restore(self, wanted: dict[int, int]) -> str | None:
+    def restore(self, wanted: Mapping[int, int]) -> str | None:
         """Let Spark allocate again, from `wanted` executors of each profile on, if it did before `stop`.
 
         Returns why that was not possible, if so; Spark's allocation then stays off.
@@ -40,31 +41,35 @@ class OwnAllocation:
         if not self._stopped:
             return None
         try:
-            self._put(self._new_manager(wanted))
+            start_own_allocation(self._spark, wanted)
         except Py4JError as error:
             return f"Spark's dynamic allocation could not be started again: {error}"
         self._stopped = False
         return None
 
-    def _new_manager(self, wanted: dict[int, int]) -> Any:
-        context = self._context
-        manager = self._jvm.org.apache.spark.ExecutorAllocationManager(
-            context.schedulerBackend(),
-            context.listenerBus(),
-            context.conf(),
-            context.cleaner(),
-            self._jvm.org.apache.spark.util.SystemClock(),
-            context.resourceProfileManager(),
-            context.shuffleDriverComponents().supportsReliableStorage(),
-        )
-        targets = manager.numExecutorsTargetPerResourceProfileId()
-        for profile, executors in wanted.items():
-            targets.put(profile, executors)
-        return manager
 
-    def _put(self, manager: Any) -> None:
-        """Where the context finds it when it stops: a manager that outlived its context would ask for ever."""
-        field = self._jvm.java.lang.Class.forName("org.apache.spark.SparkContext").getDeclaredField(_FIELD)
-        field.setAccessible(True)
-        field.set(self._context, self._jvm.scala.Some(manager))
-        manager.start()
+def start_own_allocation(spark: SparkSession, wanted: Mapping[int, int]) -> None:
+    """A new allocation manager in place of one that was stopped; it begins with `wanted` executors by profile."""
+    jvm: Any = spark.sparkContext._jvm
+    context: Any = spark.sparkContext._jsc.sc()
+    manager = jvm.org.apache.spark.ExecutorAllocationManager(
+        context.schedulerBackend(),
+        context.listenerBus(),
+        context.conf(),
+        context.cleaner(),
+        jvm.org.apache.spark.util.SystemClock(),
+        context.resourceProfileManager(),
+        context.shuffleDriverComponents().supportsReliableStorage(),
+    )
+    targets = manager.numExecutorsTargetPerResourceProfileId()
+    for profile, executors in wanted.items():
+        targets.put(profile, executors)
+    _put(jvm, context, manager)
+    manager.start()
+
+
+def _put(jvm: Any, context: Any, manager: Any) -> None:
+    """Where the context finds it when it stops: a manager that outlived its context would ask for ever."""
+    field = jvm.java.lang.Class.forName("org.apache.spark.SparkContext").getDeclaredField(_FIELD)
+    field.setAccessible(True)
+    field.set(context, jvm.scala.Some(manager))
