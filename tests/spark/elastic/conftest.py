@@ -1,0 +1,170 @@
+"""Pools in the session's application, which Spark's own allocation gets back afterwards."""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from rheostat.clock import WallClock
+from rheostat.plan import Plan
+from rheostat.snapshot import Snapshot
+from rheostat.spark.allocation import Allocation
+from rheostat.spark.plant import SparkPlant
+from rheostat.spark.pools import Pools
+from rheostat.topology import Operator, Source, Topology
+
+SUBSTREAMS = 4
+KEYED = Topology("keyed", [Source("rows"), Operator("count", inputs="rows", key="key", substreams=SUBSTREAMS)])
+PLAIN = Topology("plain", [Source("rows"), Operator("double", inputs="rows")])
+
+
+@pytest.fixture(scope="package")
+def elastic(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session, for tests that take its executors into their own hands."""
+    yield spark
+    _restore_own_allocation(spark)
+
+
+def _restore_own_allocation(spark: SparkSession) -> None:
+    """A new allocation manager of Spark's, since a stopped one does not start again."""
+    jvm: Any = spark.sparkContext._jvm
+    context: Any = spark.sparkContext._jsc.sc()
+    manager = jvm.org.apache.spark.ExecutorAllocationManager(
+        context.schedulerBackend(),
+        context.listenerBus(),
+        context.conf(),
+        context.cleaner(),
+        jvm.org.apache.spark.util.SystemClock(),
+        context.resourceProfileManager(),
+        False,
+    )
+    manager.start()
+
+
+class Pipeline:
+    """A query over files that a test adds, in a pool that follows the test's plans."""
+
+    def __init__(self, spark: SparkSession, topology: Topology, folder: Path, plan: Plan, **options: Any) -> None:
+        classic: Any = spark
+        self.spark = SparkSession(spark.sparkContext, classic._jsparkSession.cloneSession())
+        self.spark.conf.set("spark.sql.shuffle.partitions", str(SUBSTREAMS))
+        self.topology, self.plan = topology, plan
+        self.folder = folder
+        self.pools = Pools(spark, topology, plan, unpinned=0, **options)
+        self.tasks: list[tuple[str, str | None, int]] = []
+        self.plant = SparkPlant(topology, self.pools, _sees_nothing, lambda *told: self.tasks.append(told)).start()
+        self.allocation = Allocation(spark)
+        self.query: StreamingQuery | None = None
+        self._files = 0
+        (folder / "source").mkdir(parents=True)
+
+    def close(self) -> None:
+        try:
+            if self.query is not None:
+                self.query.stop()
+        finally:
+            self.plant.stop()
+            self.pools.close()
+
+    def start(self, work: Callable[[DataFrame], DataFrame], mode: str) -> None:
+        """Run `work` on the rows: in memory under the folder's name comes the result."""
+        (operator,) = self.topology.operators
+        source = self.spark.readStream.schema("key long, value long").option("maxFilesPerTrigger", 1)
+        rows = self.pools.place(operator, source.json(str(self.folder / "source")))
+        result = self.pools.place(operator, work(rows))
+        writer = result.writeStream.format("memory").queryName(self.folder.name).outputMode(mode)
+        self.query = writer.option("checkpointLocation", str(self.folder / "checkpoint")).start()
+
+    def feed(self, files: int = 1, rows: int = 40) -> None:
+        """One more batch for each file."""
+        for number in range(self._files, self._files + files):
+            lines = [json.dumps({"key": i % 20, "value": number * rows + i}) for i in range(rows)]
+            draft = self.folder / f"{number}.draft"
+            draft.write_text("\n".join(lines))
+            draft.rename(self.folder / "source" / f"{number}.json")
+        self._files += files
+
+    def run(self, files: int = 1) -> None:
+        """Feed, and wait for the result."""
+        assert self.query is not None
+        self.feed(files)
+        self.query.processAllAvailable()
+
+    def fed(self) -> list[dict[str, int]]:
+        """Every row so far. Read here: outside of all pools there is no executor that could."""
+        files = (self.folder / "source").iterdir()
+        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+    def result(self) -> list[tuple[Any, ...]]:
+        return sorted(tuple(row) for row in self.spark.table(self.folder.name).collect())
+
+    def want(self, plan: Plan) -> None:
+        self.plan = plan
+        self.plant.apply(plan)
+
+    def reached(self) -> bool | None:
+        """For waiting: True when the plan is real, standbys included."""
+        report = self.pools.report
+        return (report.plan == self.plan and report.settled and self.plant.reached(self.plan) != frozenset()) or None
+
+    def ran_on(self) -> dict[int, str]:
+        """The executor of each task of the last stage that the query ran."""
+        assert self.query is not None
+        tracker = self.spark.sparkContext.statusTracker()
+        store: Any = self.spark.sparkContext._jsc.sc().statusStore()
+        job = tracker.getJobInfo(max(tracker.getJobIdsForGroup(str(self.query.runId))))
+        assert job is not None
+        rows = store.taskList(max(job.stageIds), 0, 1000)
+        return {rows.apply(i).index(): rows.apply(i).executorId() for i in range(rows.size())}
+
+    def spark_id(self, number: int) -> str:
+        """The Spark executor that serves under this number."""
+        (found,) = [m.spark for m in self.pools.report.members if m.number == number]
+        assert found is not None
+        return found.id
+
+    def kill_9(self, number: int) -> str:
+        """End the process of an executor as hard as can be; its Spark id."""
+        executor_id = self.spark_id(number)
+        ours = {"--executor-id": executor_id, "--app-id": self.spark.sparkContext.applicationId}
+        (pid,) = [pid for pid, arguments in _processes() if ours.items() <= arguments.items()]
+        os.kill(pid, signal.SIGKILL)
+        return executor_id
+
+
+@pytest.fixture(scope="module")
+def pipelines(elastic: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Pipeline]]:
+    """Makes pipelines, one at a time; the last one ends with the module."""
+    running: list[Pipeline] = []
+
+    def make(topology: Topology, plan: Plan, **options: Any) -> Pipeline:
+        while running:
+            running.pop().close()
+        running.append(Pipeline(elastic, topology, tmp_path_factory.mktemp("pipeline"), plan, **options))
+        return running[-1]
+
+    yield make
+    while running:
+        running.pop().close()
+
+
+def _processes() -> Iterator[tuple[int, dict[str, str]]]:
+    """Every process with its arguments, each mapped to the one behind it."""
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            yield int(folder.name), dict(pairwise(words))
+
+
+def _sees_nothing() -> Snapshot:
+    return Snapshot(WallClock().now(), ())

@@ -1,0 +1,94 @@
+"""Pools on a real cluster, under a keyed count that runs all the time."""
+
+from collections import defaultdict
+
+import msgspec
+import pytest
+from pyspark.sql import functions as sf
+
+from rheostat.decision import Move, Moves, Scale
+from rheostat.plan import Plan
+from rheostat.snapshot import ExecutorPhase
+from rheostat.topology import Operator, Source, Topology
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+KEYED = Topology("keyed", [Source("rows"), Operator("count", inputs="rows", key="key", substreams=4)])
+
+
+@pytest.fixture(scope="module")
+def counting(pipelines, eventually):
+    """A keyed count in a pool of one executor and one warm standby, with a first batch behind it."""
+    pipeline = pipelines(KEYED, Plan.initial(KEYED, 1, standby={"count": 1}), patience_s=1.0)
+    pipeline.start(lambda df: df.groupBy("key").agg(sf.count("*"), sf.sum("value")), "complete")
+    pipeline.run()
+    eventually(pipeline.reached, "the first plan", 240)
+    return pipeline
+
+
+def test_a_warm_standby_gets_no_work_until_it_is_activated_and_then_in_the_next_batch(counting, eventually):
+    first, standby = counting.spark_id(0), counting.spark_id(-1)
+    counting.run()
+    assert set(counting.ran_on().values()) == {first}
+    plan = counting.plan.after(Scale(operator="count", executors=2, reason="test"))
+    pool = msgspec.structs.replace(plan.pools["count"], standby=0)
+    counting.want(msgspec.structs.replace(plan, pools={"count": pool}))
+    eventually(counting.reached, "the activation", 10)
+    counting.run()
+    wanted = {substream: (first, standby)[number] for substream, number in enumerate(counting.plan.assignment["count"])}
+    assert counting.ran_on() == wanted
+    assert set(wanted.values()) == {first, standby}
+
+
+def test_a_moved_substream_runs_on_its_new_executor_in_the_next_batch_and_stays_there(counting, eventually):
+    first, second = (counting.spark_id(number) for number in counting.plan.pool("count").executors)
+    source = counting.plan.assignment["count"][0]
+    target = 1 - source
+    move = Move(operator="count", moves=(Moves((0,), source, target),), reason="test")
+    counting.want(counting.plan.after(move))
+    eventually(counting.reached, "the move", 10)
+    counting.run()
+    moved = counting.ran_on()
+    assert moved[0] == (first, second)[target]
+    counting.run()
+    assert counting.ran_on() == moved
+
+
+def test_a_killed_executor_is_replaced_and_its_number_and_substreams_go_to_the_replacement(counting, eventually):
+    counting.feed(6)
+    killed = counting.kill_9(1)
+    eventually(lambda: not counting.reached() or None, "the loss to be noticed", 30)
+    eventually(counting.reached, "the replacement", 240)
+    assert counting.spark_id(1) != killed
+    counting.run()
+    executors = [counting.spark_id(number) for number in (0, 1)]
+    assert counting.ran_on() == {s: executors[n] for s, n in enumerate(counting.plan.assignment["count"])}
+
+
+def test_a_leaving_executor_is_emptied_and_killed_without_force(counting, eventually):
+    leaving, staying = counting.spark_id(0), counting.spark_id(1)
+    counting.feed(4)
+    counting.want(counting.plan.after(Scale(operator="count", executors=1, leaving=(0,), reason="test")))
+    eventually(counting.reached, "the removal", 60)
+    assert not counting.allocation.is_active(leaving)
+    counting.run()
+    assert set(counting.ran_on().values()) == {staying}
+
+
+def test_a_total_that_the_cluster_has_no_room_for_is_reported_and_not_waited_for(counting, eventually):
+    modest = counting.plan
+    counting.want(counting.plan.after(Scale(operator="count", executors=50, reason="test")))
+    obstacles = eventually(lambda: counting.plant.apply(counting.plan) or None, "an obstacle", 60)
+    assert "of its 50 executors: the cluster may have no free cores" in obstacles[0]
+    counting.want(msgspec.structs.replace(modest, revision=counting.plan.revision + 1))
+    eventually(counting.reached, "the modest plan", 120)
+    assert counting.plant.apply(counting.plan) == ()
+
+
+def test_no_row_was_lost_or_doubled_over_all_of_this(counting):
+    counting.run()
+    values = defaultdict(list)
+    for row in counting.fed():
+        values[row["key"]].append(row["value"])
+    assert counting.result() == [(key, len(values[key]), sum(values[key])) for key in sorted(values)]
+    assert {member.phase for member in counting.pools.report.members} == {ExecutorPhase.ACTIVE}
