@@ -15,14 +15,16 @@ import msgspec
 
 from rheostat.errors import ConfigError, RheostatError, nearest
 from rheostat.measure.smoothing import parse_smoothing
+from rheostat.policies.drs.policy import Drs
 from rheostat.policies.policy import Policy, PolicyOptions
 from rheostat.policies.static import Static
+from rheostat.policies.streamswitch.policy import StreamSwitch
 from rheostat.policies.threshold import Threshold
 from rheostat.sla import Goal
 
 GROUP = "rheostat.policies"
 
-_BUILT_IN: tuple[type[Policy], ...] = (Static, Threshold)
+_BUILT_IN: tuple[type[Policy], ...] = (Static, Threshold, Drs, StreamSwitch)
 
 
 class PolicyWarning(UserWarning):

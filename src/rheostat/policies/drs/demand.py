@@ -1,0 +1,64 @@
+"""What one pool is asked for: arrivals and services of the operators it serves, seen as one stream of records."""
+
+import math
+from collections.abc import Sequence
+from typing import Self
+
+import msgspec
+
+from rheostat.queueing import GIGk, MicroBatch, Model
+
+
+class Demand(msgspec.Struct, frozen=True, kw_only=True):
+    """One operator, or several that share a pool. SCVs are None where not measured; `batch_cost_s` holds c0 and c1."""
+
+    arrival_rate: float
+    service_rate: float
+    arrival_scv: float | None = None
+    service_scv: float | None = None
+    batch_cost_s: tuple[float, float] | None = None
+
+    @classmethod
+    def together(cls, demands: Sequence["Demand"]) -> Self:
+        """Several as one: each record waits for the same executors, then is served at its own operator's rate.
+
+        Σ λi·E[Ti] of DRS eq. 4 stays what it is. Arrivals of several streams vary as their mean does, by rate.
+        """
+        rate = math.fsum(d.arrival_rate for d in demands)
+        shares = [d.arrival_rate / rate if rate else 1 / len(demands) for d in demands]
+        service_s = math.fsum(s / d.service_rate for s, d in zip(shares, demands, strict=True))
+        squares = [None if d.service_scv is None else (1 + d.service_scv) / d.service_rate**2 for d in demands]
+        square = _weighted(shares, squares)
+        fixed_s = _weighted(shares, [None if d.batch_cost_s is None else d.batch_cost_s[0] for d in demands])
+        per_task_s = _weighted(shares, [None if d.batch_cost_s is None else d.batch_cost_s[1] for d in demands])
+        return cls(
+            arrival_rate=rate,
+            service_rate=1 / service_s,
+            arrival_scv=_weighted(shares, [d.arrival_scv for d in demands]),
+            service_scv=None if square is None else max(0.0, square / service_s**2 - 1),
+            batch_cost_s=None if fixed_s is None or per_task_s is None else (fixed_s, per_task_s),
+        )
+
+    def queue(self, *, variation: bool, margin: float) -> GIGk:
+        """GI/G/k where `variation` is asked for and measured, else M/M/k."""
+        trusted = (1 - margin) * self.service_rate
+        if variation and self.arrival_scv is not None and self.service_scv is not None:
+            return GIGk(self.arrival_rate, trusted, self.arrival_scv, self.service_scv)
+        return GIGk(self.arrival_rate, trusted)
+
+    def batches(self, *, margin: float) -> MicroBatch | None:
+        """The micro-batch model; None while the cost of a batch is not known."""
+        if self.batch_cost_s is None or not any(self.batch_cost_s):
+            return None
+        return MicroBatch(self.arrival_rate, (1 - margin) * self.service_rate, *self.batch_cost_s)
+
+
+def scaled(model: Model, share: float) -> Model:
+    """The same operator with `share` of its arrivals."""
+    assert isinstance(model, GIGk | MicroBatch)
+    return msgspec.structs.replace(model, arrival_rate=share * model.arrival_rate)
+
+
+def _weighted(shares: Sequence[float], values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(s * v for s, v in zip(shares, known, strict=True)) if len(known) == len(values) else None

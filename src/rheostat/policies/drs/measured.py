@@ -1,0 +1,114 @@
+"""The network as it is measured: a station for each pool, and the executors it has now."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from rheostat.measure.measures import OperatorMeasures
+from rheostat.policies.drs.batch_costs import BatchCosts
+from rheostat.policies.drs.demand import Demand
+from rheostat.policies.drs.options import DrsOptions
+from rheostat.policies.policy import Observation
+from rheostat.queueing import Allocation, Model, Network, Station
+from rheostat.sla import Goal
+
+
+class NotKnownError(Exception):
+    """What has to be known before anything can be decided, in words."""
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """`operators` holds those of each station: what is decided for a pool is decided in the name of the first."""
+
+    running: Allocation
+    operators: tuple[tuple[str, ...], ...]
+    latency_s: float | None
+
+    @property
+    def network(self) -> Network:
+        return self.running.network
+
+
+class NetworkMeasurer:
+    """Builds the queueing network from observations. Remembers service rates and batch costs, which outlast a period
+    in which nothing completes."""
+
+    def __init__(self, goal: Goal, options: DrsOptions) -> None:
+        self._goal, self._options = goal, options
+        self._service_rates: dict[str, float] = {}
+        self._batches = {name: BatchCosts() for name in goal.topology.operators}
+
+    def learn(self, observation: Observation) -> None:
+        """Remember what `observation` says about services and batches."""
+        for name, measures in observation.measures.operators.items():
+            if measures.service_rate is not None:
+                self._service_rates[name] = measures.service_rate
+            state = observation.snapshot.operator.get(name)
+            if state is not None and state.batch is not None and name not in observation.settling:
+                self._batches[name].see(state.batch, observation.plan.size(name), measures.utilisation)
+
+    def network(self, observation: Observation) -> Measured:
+        """The network under `observation`, or an error that says what is not known."""
+        plan = observation.plan
+        pools = [(pool, tuple(plan.sharing(pool))) for pool in plan.pools]
+        served = [(pool, operators) for pool, operators in pools if operators]
+        stations = tuple(self._station(observation, pool, operators) for pool, operators in served)
+        sizes = tuple(len(plan.pools[pool].executors) for pool, _ in served)
+        network = Network(stations, self._external_rate(observation, stations))
+        return Measured(Allocation(network, sizes), tuple(each for _, each in served), observation.measures.latency_s)
+
+    def _external_rate(self, observation: Observation, stations: Iterable[Station]) -> float:
+        rate = observation.measures.external_rate
+        if rate is None:
+            raise NotKnownError("the rate from outside could not be measured")
+        if rate > 0:
+            return rate
+        if any(station.model.arrival_rate > 0 for station in stations):
+            raise NotKnownError("nothing enters, and what is on its way says nothing about the load to come")
+        return 1.0  # nothing arrives anywhere: every expected latency is 0, at any rate
+
+    def _station(self, observation: Observation, pool: str, operators: Sequence[str]) -> Station:
+        demands = [self._demand(observation, name) for name in operators]
+        demand = demands[0] if len(demands) == 1 else Demand.together(demands)
+        least = max(self._goal.budget.minimum(name) for name in operators)
+        most = min(self._most(name, operators) for name in operators)
+        return Station(pool, self._model(observation, operators, demand), least, max(least, most))
+
+    def _most(self, name: str, operators: Sequence[str]) -> float:
+        """An executor without a substream has nothing to do, unless it also serves an operator without a key."""
+        bound = self._goal.budget.maximum(name)
+        counts = [self._goal.topology.operators[each].substream_count for each in operators]
+        return min(bound, max(counts)) if all(counts) else bound
+
+    def _demand(self, observation: Observation, name: str) -> Demand:
+        measures = observation.measures.operators[name]
+        rate = measures.arrival_rate
+        if rate is None:
+            raise NotKnownError(f"the arrivals at {name!r} could not be measured")
+        return Demand(
+            arrival_rate=rate,
+            service_rate=self._service_rate(name, measures),
+            arrival_scv=measures.arrival_scv,
+            service_scv=measures.service_scv,
+            batch_cost_s=self._batches[name].fitted(),
+        )
+
+    def _service_rate(self, name: str, measures: OperatorMeasures) -> float:
+        rate = self._service_rates.get(name)
+        if rate is None and measures.arrival_rate:
+            raise NotKnownError(f"the service rate of {name!r} could not be measured yet")
+        return rate or 1.0  # without arrivals it does not matter
+
+    def _model(self, observation: Observation, operators: Sequence[str], demand: Demand) -> Model:
+        wanted, margin = self._options.model, self._options.margin
+        if wanted == "microbatch" or (wanted == "auto" and _in_batches(observation, operators)):
+            batches = demand.batches(margin=margin)
+            if batches is None:
+                raise NotKnownError(f"what a batch of {' and '.join(operators)} costs could not be measured yet")
+            return batches
+        return demand.queue(variation=wanted != "mmk", margin=margin)
+
+
+def _in_batches(observation: Observation, operators: Iterable[str]) -> bool:
+    states = (observation.snapshot.operator.get(name) for name in operators)
+    return any(state is not None and state.batch is not None for state in states)

@@ -1,0 +1,123 @@
+"""DRS's configuration (section IV-A), and what follows from the goal where it is left out."""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import msgspec
+
+from rheostat.duration import Duration, human, positive_seconds, seconds
+from rheostat.errors import ConfigError
+from rheostat.policies.policy import PolicyOptions
+from rheostat.sla import Goal
+
+FOREVER = "forever"
+_T_MIN_SHARE = 0.45
+"""T_min over T_max in the paper's experiments (450 and 1000 ms)."""
+
+Told = msgspec.Meta
+Whole = Annotated[int, msgspec.Meta(ge=1)]
+Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
+
+
+class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
+    """What DRS can be told. N_m, every which record is measured, is told to the plant that measures."""
+
+    problem: Annotated[
+        Literal["auto", "k_max", "t_max"],
+        Told(description="k_max: least latency with K_max executors (6); t_max: fewest executors within T_max (8)"),
+    ] = "auto"
+    k_max: Annotated[
+        Whole | None, Told(description="K_max, the most executors in all; left out: the budget's total")
+    ] = None
+    t_max: Annotated[
+        Duration | None, Told(description="T_max, the latency to keep; left out: that of the end-to-end SLA")
+    ] = None
+    t_min: Annotated[
+        Duration | None, Told(description="T_min, the latency below which executors are removed; left out: 0.45 T_max")
+    ] = None
+    t_ra: Annotated[
+        Duration,
+        Told(description='T_ra, the least time between two acts, and before the first; "forever" only recommends'),
+    ] = 0
+    t_m: Annotated[
+        Duration, Told(description="T_m, from one look at the measures to the next; 0: every turn of the loop")
+    ] = 0
+    model: Annotated[
+        Literal["auto", "mmk", "gigk", "microbatch"],
+        Told(description="queueing model; auto: microbatch where there are batches, gigk where variation is measured"),
+    ] = "auto"
+    correction: Annotated[
+        Literal["ratio", "regression", "none"],
+        Told(description="how estimates become predictions: by measured/estimated, or a line through the last ones"),
+    ] = "ratio"
+    margin: Annotated[
+        Share, Told(description="the share of the service rate that is not counted on (StreamSwitch's ε)")
+    ] = 0.0
+    reallocation_cost: Annotated[
+        Duration, Told(description="seconds of work lost by an act, to be made up for until the next possible one")
+    ] = 0
+    smoothing: Annotated[
+        str, Told(description='how measures are smoothed: "none", "alpha:0.8" (α) or "window:6" (w)')
+    ] = "window:3"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The options in seconds and executors. `t_max_s` is None in problem (6), `k_max` may be so in problem (8)."""
+
+    k_max: int | None
+    t_max_s: float | None
+    t_min_s: float
+    t_ra_s: float
+    t_m_s: float
+    cost_s: float
+
+
+def limits_of(options: DrsOptions, goal: Goal) -> Limits:
+    """What `options` and `goal` amount to together; what they leave open is an error that says so."""
+    k_max = _k_max(options, goal)
+    t_max_s = _t_max_s(options, goal)
+    return Limits(
+        k_max=k_max,
+        t_max_s=t_max_s,
+        t_min_s=0.0 if t_max_s is None else _t_min_s(options, t_max_s),
+        t_ra_s=math.inf if options.t_ra == FOREVER else seconds(options.t_ra, "t_ra"),
+        t_m_s=seconds(options.t_m, "t_m"),
+        cost_s=seconds(options.reallocation_cost, "reallocation_cost"),
+    )
+
+
+def _k_max(options: DrsOptions, goal: Goal) -> int | None:
+    total, needed = goal.budget.total, sum(goal.budget.minimum(name) for name in goal.topology.operators)
+    k_max = total if options.k_max is None else min(options.k_max, total or options.k_max)
+    if k_max is not None and k_max < needed:
+        raise ConfigError(f"k_max {k_max} is below the {needed} executors that the operators need at least")
+    if k_max is None and (options.problem == "k_max" or _sla_s(options, goal) is None):
+        raise ConfigError(
+            "drs needs k_max (or a budget's total), or t_max (or an end-to-end SLA): "
+            f"for problem {options.problem!r} neither says how many executors to use"
+        )
+    return k_max
+
+
+def _t_max_s(options: DrsOptions, goal: Goal) -> float | None:
+    if options.problem == "k_max":
+        return None
+    t_max_s = _sla_s(options, goal)
+    if t_max_s is None and options.problem == "t_max":
+        raise ConfigError("drs needs t_max for problem 't_max': give it, or an end-to-end SLA")
+    return t_max_s
+
+
+def _sla_s(options: DrsOptions, goal: Goal) -> float | None:
+    if options.t_max is not None:
+        return positive_seconds(options.t_max, "t_max")
+    return None if goal.end_to_end is None else goal.end_to_end.latency_s
+
+
+def _t_min_s(options: DrsOptions, t_max_s: float) -> float:
+    t_min_s = _T_MIN_SHARE * t_max_s if options.t_min is None else seconds(options.t_min, "t_min")
+    if t_min_s >= t_max_s:
+        raise ConfigError(f"t_min {human(t_min_s)} must be below t_max {human(t_max_s)}")
+    return t_min_s

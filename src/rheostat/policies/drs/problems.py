@@ -1,0 +1,182 @@
+"""DRS's two schedulers (section IV-B): what should run instead of what runs, and why."""
+
+import math
+from typing import Protocol
+
+import msgspec
+
+from rheostat.duration import human
+from rheostat.errors import InfeasibleError
+from rheostat.policies.drs.best_effort import bearable_share, with_share
+from rheostat.policies.drs.correction import Line
+from rheostat.policies.drs.measured import Measured
+from rheostat.policies.drs.options import Limits
+from rheostat.policies.drs.worth import not_worth_the_executors, not_worth_the_latency
+from rheostat.queueing import Allocation, Network, assign_processors, min_processors
+from rheostat.words import executors
+
+_SAME = 1 - 1e-9
+"""A latency that falls by less than rounding does not fall."""
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """What should run, and why; what runs already where nothing is to change."""
+
+    wanted: Allocation
+    why: str
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """What runs, how estimates are to be corrected, and for how long an act would last."""
+
+    measured: Measured
+    line: Line
+    horizon_s: float
+
+    @property
+    def running(self) -> Allocation:
+        return self.measured.running
+
+    @property
+    def network(self) -> Network:
+        return self.measured.network
+
+    def predicted_s(self, allocation: Allocation) -> float:
+        """The corrected estimate for `allocation` under the whole load."""
+        return self.line.predicted_s(self.network.expected_latency_s(allocation.executors))
+
+    def latency_s(self) -> float:
+        """What is measured, or else predicted, for what runs."""
+        measured_s = self.measured.latency_s
+        return self.predicted_s(self.running) if measured_s is None else measured_s
+
+    def overloaded(self) -> bool:
+        """Whether what runs cannot keep up, whatever was measured so far."""
+        return math.isinf(self.network.expected_latency_s(self.running.executors))
+
+    def told(self) -> str:
+        """The latency in words, as the beginning of a reason."""
+        how = "expected" if self.measured.latency_s is None else "measured"
+        return f"{how} latency {human(self.latency_s()) if math.isfinite(self.latency_s()) else 'without bound'}"
+
+
+class Problem(Protocol):
+    """One of the two problems with its triggers."""
+
+    def solve(self, situation: Situation) -> Proposal: ...
+
+
+class LeastLatency:
+    """Problem (6): the least latency that K_max executors can bring."""
+
+    def __init__(self, limits: Limits) -> None:
+        assert limits.k_max is not None
+        self._k_max, self._cost_s = limits.k_max, limits.cost_s
+
+    def solve(self, situation: Situation) -> Proposal:
+        wanted, why = best_use(situation.network, self._k_max)
+        if wanted.executors == situation.running.executors:
+            return Proposal(situation.running, f"{why}, as it is")
+        if situation.running.total() > self._k_max:
+            return Proposal(wanted, f"K_max is {self._k_max}: {why}")
+        return _rearranged(situation, wanted, why, self._cost_s)
+
+
+class FewestExecutors:
+    """Problem (8): the fewest executors that keep the latency within T_max."""
+
+    def __init__(self, limits: Limits) -> None:
+        assert limits.t_max_s is not None
+        self._t_max_s, self._t_min_s = limits.t_max_s, limits.t_min_s
+        self._k_max, self._cost_s = limits.k_max, limits.cost_s
+
+    def solve(self, situation: Situation) -> Proposal:
+        if situation.latency_s() > self._t_max_s:
+            return self._more(situation, f"{situation.told()} is above T_max {human(self._t_max_s)}")
+        if situation.overloaded():
+            return self._more(situation, f"{situation.told()}, but the load is more than what runs can serve")
+        if situation.latency_s() < self._t_min_s:
+            return self._fewer(situation, f"{situation.told()} is below T_min {human(self._t_min_s)}")
+        between = f"{human(self._t_min_s)} and {human(self._t_max_s)}"
+        return self._otherwise(situation, f"{situation.told()} is between {between}")
+
+    def _more(self, situation: Situation, trigger: str) -> Proposal:
+        """MinProcessors; never fewer than now while latency is too high."""
+        running, total = situation.running, situation.running.total()
+        wanted, why = self._least(situation)
+        if wanted.total() < total:
+            wanted, why = best_use(situation.network, total)
+        if wanted.executors == running.executors and self._may_have(total + 1):
+            wanted, why = best_use(situation.network, total + 1)
+            why = f"the model sees no shortage; {why}"
+        if wanted.executors == running.executors:
+            return Proposal(running, f"{trigger}; {why}, as it is")
+        return Proposal(wanted, f"{trigger}; {why}")
+
+    def _fewer(self, situation: Situation, trigger: str) -> Proposal:
+        """Fewer executors, as long as the prediction stays within T_max."""
+        total = situation.running.total()
+        wanted, why = self._least(situation)
+        if wanted.total() >= total:
+            return self._otherwise(situation, f"{trigger}, but fewer executors would not keep it within T_max")
+        unworthy = not_worth_the_executors(total, wanted.total(), self._cost_s, situation.horizon_s)
+        if unworthy:
+            return Proposal(situation.running, f"{trigger}, but {unworthy}")
+        return Proposal(wanted, f"{trigger}; {why}")
+
+    def _otherwise(self, situation: Situation, trigger: str) -> Proposal:
+        """The same number of executors, better split (AssignProcessors)."""
+        wanted, why = best_use(situation.network, situation.running.total())
+        if wanted.executors == situation.running.executors:
+            return Proposal(situation.running, f"{trigger}; {why}, as it is")
+        proposal = _rearranged(situation, wanted, why, self._cost_s)
+        return msgspec.structs.replace(proposal, why=f"{trigger}; {proposal.why}")
+
+    def _least(self, situation: Situation) -> tuple[Allocation, str]:
+        """The fewest executors whose corrected estimate meets T_max; when none do, the best that may be had."""
+        network = situation.network
+        try:
+            wanted = min_processors(network, situation.line.estimate_s(self._t_max_s), self._k_max)
+        except InfeasibleError:
+            return self._beyond_reach(network)
+        return wanted, f"{executors(wanted.total())} are the fewest that keep it within T_max"
+
+    def _beyond_reach(self, network: Network) -> tuple[Allocation, str]:
+        """T_max cannot be predicted to be met: all of K_max then, or what the model alone would do without one."""
+        if self._k_max is not None:
+            wanted, why = best_use(network, self._k_max)
+            return wanted, f"no allowed number keeps it within T_max: {why}"
+        share = bearable_share(network)
+        bearable = network if share == 1 else with_share(network, 0.9 * share)
+        limit_s = max(self._t_max_s, 2 * bearable.floor_s())
+        wanted = min_processors(bearable, limit_s)
+        why = f"no number keeps it within T_max by the measurements: {executors(wanted.total())} by the model alone"
+        return wanted, why
+
+    def _may_have(self, total: int) -> bool:
+        return self._k_max is None or total <= self._k_max
+
+
+def best_use(network: Network, k_max: int) -> tuple[Allocation, str]:
+    """The best allocation of at most `k_max` executors, for as much of the load as they can serve.
+
+    Its network is the one it is the best for. Lower bounds that ask for more than `k_max` are kept.
+    """
+    allowed = max(k_max, sum(station.least for station in network.stations))
+    share = bearable_share(network, allowed)
+    if share == 1:
+        wanted = assign_processors(network, allowed)
+        return wanted, f"{executors(wanted.total())} are best used so"
+    wanted = assign_processors(with_share(network, share), allowed)
+    return wanted, f"{executors(wanted.total())} can serve {share:.0%} of the load and are best used so"
+
+
+def _rearranged(situation: Situation, wanted: Allocation, why: str, cost_s: float) -> Proposal:
+    """`wanted`, if it is better than what runs by enough, under the load that it is meant for."""
+    now_s = situation.line.predicted_s(wanted.network.expected_latency_s(situation.running.executors))
+    then_s = situation.line.predicted_s(wanted.expected_latency_s())
+    if then_s >= now_s * _SAME:
+        return Proposal(situation.running, f"{why}, no better than as it is")
+    if unworthy := not_worth_the_latency(now_s, then_s, cost_s, situation.horizon_s):
+        return Proposal(situation.running, f"{why}, but {unworthy}")
+    return Proposal(wanted, why)
