@@ -1,0 +1,73 @@
+import logging
+
+from rheostat.decision import Regroup, Scale
+from rheostat.plan import Plan
+from rheostat.snapshot import ExecutorPhase, Snapshot
+from rheostat.spark.dealer import Dealer
+from rheostat.spark.no_pools import NoPools
+from rheostat.spark.plant import SparkPlant
+from rheostat.topology import Operator, Source, Topology
+
+TOPOLOGY = Topology("t", [Source("s"), Operator("a", inputs="s"), Operator("b", inputs="a", key="k", substreams=4)])
+
+
+def test_a_stateless_operator_gets_a_task_for_each_slot_told_once_for_each_change():
+    told = []
+    dealer = Dealer(TOPOLOGY, lambda *what: told.append(what))
+    plan = Plan.initial(TOPOLOGY)
+    dealer.tell(plan, {})
+    dealer.tell(plan, {"a": 2, "b": 3})
+    dealer.tell(plan, {"a": 2, "b": 4})
+    dealer.tell(plan.after(Regroup(operator="a", grouping="round-robin", reason="test")), {"a": 2})
+    dealer.tell(plan, {"a": 0})
+    assert told == [("a", None, 2), ("a", "round-robin", 2)]
+
+
+def test_on_a_local_master_a_plan_is_real_at_once_and_the_log_says_once_what_carries_it(caplog, eventually):
+    told = []
+    plan = Plan.initial(TOPOLOGY)
+    with caplog.at_level(logging.WARNING):
+        plant = SparkPlant(TOPOLOGY, NoPools(plan), lambda: Snapshot(0.0, ()), lambda *what: told.append(what)).start()
+        try:
+            wider = plan.after(Scale(operator="a", executors=3, reason="test"))
+            assert plant.apply(wider) == ()
+            eventually(lambda: plant.reached(wider) == {"a", "b"} or None, "the plan", 10)
+            assert plant.reached(plan) == frozenset()
+            eventually(lambda: told[-1:] == [("a", None, 3)] or None, "the tasks", 10)
+        finally:
+            plant.stop()
+    assert [record.message for record in caplog.records] == [
+        "a local master has no pools of executors: the number of tasks per batch stands for them"
+    ]
+
+
+def test_trouble_in_a_step_is_told_and_over_when_the_next_one_succeeds(eventually):
+    pools = Moody(Plan.initial(TOPOLOGY))
+    plant = SparkPlant(TOPOLOGY, pools, lambda: Snapshot(0.0, ()), lambda *what: None).start()
+    try:
+        plan = Plan.initial(TOPOLOGY)
+        told = eventually(lambda: plant.apply(plan) or None, "the trouble", 10)
+        assert told == ("the pools could not be looked after: no connection",)
+        pools.is_well = True
+        eventually(lambda: plant.apply(plan) == () or None, "the end of it", 10)
+        assert plant.reached(plan) == {"a", "b"}
+    finally:
+        plant.stop()
+
+
+class Moody(NoPools):
+    is_well = False
+
+    def step(self, now_s):
+        if not self.is_well:
+            raise ConnectionError("no connection")
+        return super().step(now_s)
+
+
+def test_every_wanted_executor_stands_in_the_report_of_a_local_plant():
+    pools = NoPools(Plan.initial(TOPOLOGY, 2))
+    report = pools.step(0.0)
+    assert [(m.pool, m.number, m.phase) for m in report.members] == [
+        (pool, number, ExecutorPhase.ACTIVE) for pool in ("a", "b") for number in (0, 1)
+    ]
+    assert report.owners == {"b": (0, 0, 1, 1)}
