@@ -197,7 +197,7 @@ def serving(attachment):
     return -1 if period is None or period.snapshot is None else sum(1 for _ in period.snapshot.active("application"))
 
 def wait(condition, what):
-    end = time.monotonic() + 120
+    end = time.monotonic() + 180
     while not condition():
         assert time.monotonic() < end, what
         time.sleep(0.1)
@@ -217,10 +217,12 @@ print("DONE")
 """
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_an_application_without_dynamic_allocation_is_scaled_too_within_its_cores(cluster, tmp_path):
     command = [sys.executable, "-c", PROGRAM, cluster.master_url, str(tmp_path)]
     done = subprocess.run(
-        command, input=cluster.address.secret, capture_output=True, text=True, timeout=280, check=False
+        command, input=cluster.address.secret, capture_output=True, text=True, timeout=580, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "OBSTACLE 3 executors cannot be had: spark.cores.max allows 2" in done.stdout

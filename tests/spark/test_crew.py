@@ -75,6 +75,16 @@ def test_an_executor_that_would_leave_takes_the_number_of_one_that_died():
     assert shown(crew)[1] == ("active", "3", 2.0)
 
 
+def test_an_executor_that_is_on_its_way_out_takes_no_other_number():
+    crew = Crew()
+    see(crew, e1=0.0, e2=0.0, e3=0.0)
+    crew.want([0, 1, 2])
+    see(crew, e1=1.0, e3=7.0)
+    crew.want([0, 1], gone=["3"])
+    assert shown(crew) == {0: ("active", "1", 1.0), 1: ("requested", None, 0.0), 2: ("leaving", "3", 7.0)}
+    assert (crew.missing, crew.complete) == (1, False)
+
+
 def test_a_counter_never_falls():
     crew = Crew()
     see(crew, e1=0.0)

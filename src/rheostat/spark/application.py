@@ -18,6 +18,7 @@ from rheostat.plan import Plan
 from rheostat.snapshot import OperatorState, Snapshot, StreamState
 from rheostat.spark.allocation import Allocation
 from rheostat.spark.crew import Crew
+from rheostat.spark.farewell import Farewell
 from rheostat.spark.ledger import Ledger
 from rheostat.spark.nodes import Nodes
 from rheostat.spark.own_allocation import OwnAllocation
@@ -54,6 +55,7 @@ class Application:
         self.clock = clock or WallClock()
         self._context: Any = spark.sparkContext._jsc.sc()
         self._allocation = Allocation(spark)
+        self._farewell = Farewell(self._allocation)
         self._own_allocation = OwnAllocation(spark)
         self._status = StatusStore(spark)
         self._ledger = Ledger(Queries(spark))
@@ -115,15 +117,14 @@ class Application:
         )
 
     def apply(self, plan: Plan) -> tuple[str, ...]:
-        """Ask for as many executors as `plan` wants. Those too many go as soon as they are idle."""
-        self._crew.want(plan.pool(OPERATOR).executors)
+        """Ask for as many executors as `plan` wants. Those too many get no more tasks, and go when they are free."""
+        self._crew.want(plan.pool(OPERATOR).executors, self._farewell.leaving)
         self._allocation.request({**self._totals, _DEFAULT_PROFILE: plan.size(OPERATOR)})
-        if leaving := self._crew.leaving():
-            self._allocation.kill(leaving)
+        self._farewell.say(self._crew.leaving(), self.clock.now())
         return self._obstacles(plan.size(OPERATOR))
 
     def reached(self, plan: Plan) -> frozenset[str]:
-        self._crew.want(plan.pool(OPERATOR).executors)
+        self._crew.want(plan.pool(OPERATOR).executors, self._farewell.leaving)
         return frozenset({OPERATOR}) if self._crew.complete else frozenset()
 
     def _look(self) -> None:

@@ -4,7 +4,7 @@ A plan knows executors by numbers, Spark by names that end with the process. A n
 long as that lives; then a new one takes it over, and the number's counters go on from where they were.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from rheostat.snapshot import ExecutorPhase, ExecutorState
@@ -35,15 +35,14 @@ class Crew:
         self._wanted: tuple[int, ...] | None = None
         self._retired_s = 0.0
 
-    def want(self, numbers: Iterable[int]) -> None:
-        """These shall serve, and no others."""
+    def want(self, numbers: Iterable[int], gone: Collection[str] = ()) -> None:
+        """These shall serve, and no others. `gone` are executors that cannot serve again."""
         self._wanted = tuple(numbers)
         for number in self._wanted:
             self._members.setdefault(number, _Member())
-        for number in self._vacant():
-            if not (surplus := self._surplus()):
-                break
-            self._hand_over(surplus[-1], number)
+        usable = [number for number in self._surplus() if self._instance(number) not in gone]
+        for number, source in zip(self._vacant(), reversed(usable), strict=False):
+            self._hand_over(source, number)
         self._forget()
 
     def see(self, executors: Iterable[ExecutorFigures], busy_s: Mapping[str, float]) -> None:
@@ -113,6 +112,10 @@ class Crew:
             return vacant[0]
         unused = (n for n in range(len(self._members) + 1) if n not in self._members or self._is_vacant(n))
         return next(unused)
+
+    def _instance(self, number: int) -> str | None:
+        figures = self._members[number].figures
+        return None if figures is None else figures.id
 
     def _is_vacant(self, number: int) -> bool:
         return self._members[number].figures is None
