@@ -13,6 +13,7 @@ from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, T
 from rheostat.errors import ConfigError, PlantError
 from rheostat.spark.cluster import EmbeddedCluster, loopback_host
 from rheostat.spark.daemon import daemon_environment
+from rheostat.spark.kit import Kit
 from rheostat.spark.node import Node, resource_of
 from rheostat.spark.pin import pin
 from rheostat.spark.watchdog import Process, kin, process_table
@@ -173,10 +174,10 @@ def test_the_environment_of_another_spark_does_not_reach_the_daemons(monkeypatch
     monkeypatch.setenv("SPARK_MASTER_PORT", "1")
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "2")
     monkeypatch.setenv("SPARK_DIST_CLASSPATH", "/jars/*")
-    environ = daemon_environment("127.0.0.2", Path("/conf"), Path("/scratch"))
+    environ = daemon_environment("127.0.0.2", Path("/scratch"), Kit(helpers=Path("/helpers.jar")))
     assert "SPARK_MASTER_PORT" not in environ
     assert "PYSPARK_GATEWAY_PORT" not in environ
-    assert environ["SPARK_DIST_CLASSPATH"] == "/jars/*"
+    assert environ["SPARK_DIST_CLASSPATH"] == f"/jars/*{os.pathsep}/helpers.jar"
     assert environ["SPARK_LOCAL_IP"] == "127.0.0.2"
 
 

@@ -10,7 +10,7 @@ from threading import Barrier
 import pytest
 
 from rheostat.errors import PlantError
-from rheostat.spark import helpers
+from rheostat.spark import cache, helpers
 
 pytestmark = pytest.mark.spark
 
@@ -57,6 +57,7 @@ def test_another_spark_gets_another_jar(tmp_path, monkeypatch, compiler_runs):
     jars.mkdir(parents=True)
     (jars / "scala-compiler-2.13.jar").touch()
     monkeypatch.setattr(helpers, "spark_home", lambda: jars.parent)
+    monkeypatch.setattr(cache, "spark_home", lambda: jars.parent)
     assert helpers.helpers_jar(tmp_path) != before
 
 
@@ -79,7 +80,7 @@ def test_processes_that_compile_at_the_same_time_all_get_a_whole_jar(tmp_path, m
 
 def test_a_cache_that_cannot_be_written_is_replaced_by_a_private_folder(tmp_path, monkeypatch, compiler_runs):
     (tmp_path / "cache").write_text("a file where the folder should be")
-    monkeypatch.setattr(helpers.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path))
     jar = helpers.helpers_jar(tmp_path / "cache")
     assert jar.read_bytes() == b"a jar"
     assert stat.S_IMODE(jar.parent.stat().st_mode) == 0o700

@@ -7,6 +7,7 @@ from pyspark import SparkConf, SparkContext
 from rheostat.errors import ConfigError, PlantError
 from rheostat.spark import helpers
 from rheostat.spark.cluster import ClusterAddress
+from rheostat.spark.kit import Kit
 from rheostat.spark.session import build_session, default_settings, stop_own_allocation
 
 pytestmark = pytest.mark.spark
@@ -14,22 +15,22 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def address(tmp_path) -> ClusterAddress:
-    return ClusterAddress("spark://127.0.0.1:7077", "http://127.0.0.1:8080", tmp_path, "hush")
+    return ClusterAddress("spark://127.0.0.1:7077", "http://127.0.0.1:8080", tmp_path, "hush", Kit())
 
 
 def test_what_the_user_set_is_not_set_again(address, tmp_path):
-    plain = default_settings({"spark.master": address.master_url}, address, tmp_path / "helpers.jar")
+    kit = Kit(tmp_path / "helpers.jar", tmp_path / "classes.jsa")
+    plain = default_settings({"spark.master": address.master_url}, address, kit)
     explicit = dict.fromkeys(plain, "mine") | {"spark.master": address.master_url}
     explicit["spark.dynamicAllocation.enabled"] = "true"
-    assert default_settings(explicit, address, tmp_path / "helpers.jar") == {
-        "spark.executor.extraClassPath": f"mine{os.pathsep}{tmp_path / 'helpers.jar'}"
-    }
+    assert len(plain) > 10
+    assert default_settings(explicit, address, kit) == {}
 
 
 def test_pools_are_prepared_unless_the_user_or_the_master_has_none():
     def has_pools(master: str, **explicit: str) -> bool:
         settings = {"spark.master": master} | {k.replace("_", "."): v for k, v in explicit.items()}
-        return "spark.dynamicAllocation.minExecutors" in default_settings(settings, None, None)
+        return "spark.dynamicAllocation.minExecutors" in default_settings(settings, None, Kit())
 
     assert has_pools("spark://somewhere:7077")
     assert has_pools("yarn", spark_dynamicAllocation_enabled="true")
@@ -38,11 +39,11 @@ def test_pools_are_prepared_unless_the_user_or_the_master_has_none():
 
 
 def test_local_files_are_changed_only_where_all_executors_are_on_this_machine(address, tmp_path):
-    key, jar = "spark.hadoop.fs.AbstractFileSystem.file.impl", tmp_path / "helpers.jar"
-    assert default_settings({"spark.master": "local[2]"}, None, jar)[key] == helpers.ABSTRACT_FILE_SYSTEM
-    assert default_settings({"spark.master": "x"}, address, jar)[key] == helpers.ABSTRACT_FILE_SYSTEM
-    assert default_settings({"spark.master": "local[2]"}, None, None)[key].endswith("RawLocalFs")
-    assert key not in default_settings({"spark.master": "k8s://https://somewhere"}, None, jar)
+    key, kit = "spark.hadoop.fs.AbstractFileSystem.file.impl", Kit(helpers=tmp_path / "helpers.jar")
+    assert default_settings({"spark.master": "local[2]"}, None, kit)[key] == helpers.ABSTRACT_FILE_SYSTEM
+    assert default_settings({"spark.master": "x"}, address, kit)[key] == helpers.ABSTRACT_FILE_SYSTEM
+    assert default_settings({"spark.master": "local[2]"}, None, Kit())[key].endswith("RawLocalFs")
+    assert key not in default_settings({"spark.master": "k8s://https://somewhere"}, None, kit)
 
 
 def test_two_masters_are_refused_by_name(address):

@@ -32,11 +32,11 @@ from rheostat.spark.daemon import (
     start_daemon,
 )
 from rheostat.spark.java import find_java
+from rheostat.spark.kit import Kit, prepare_kit
 from rheostat.spark.master_page import MasterPage, read_master_page
 from rheostat.spark.node import Node, check_distinct, nodes_alike
 
 MASTER_HOST = "127.0.0.1"
-_LOG4J = Path(__file__).with_name("log4j2.properties")
 _POLL_S = 0.05
 
 T = TypeVar("T")
@@ -50,6 +50,7 @@ class ClusterAddress:
     web_url: str
     logs: Path
     secret: str = field(repr=False)
+    kit: Kit
 
 
 class NodeStatus(msgspec.Struct, frozen=True):
@@ -92,7 +93,8 @@ class EmbeddedCluster:
     """A cluster of `nodes` that lives as long as this object's `with` block (or until `stop`).
 
     `directory` takes logs and working files and stays; without one a temporary folder is used and removed
-    after a clean end. `port` 0 is any free port. Not to be shared between processes.
+    after a clean end. `port` 0 is any free port. Without `use_kit` its JVMs are plain Spark's. Not to be
+    shared between processes.
 
     >>> with EmbeddedCluster([Node("a", cores=2), Node("b", cores=2)]) as cluster:  # doctest: +SKIP
     ...     cluster.master_url
@@ -106,6 +108,7 @@ class EmbeddedCluster:
         directory: Path | str | None = None,
         port: int = 0,
         deadline: Duration = "2m",
+        use_kit: bool = True,
     ) -> None:
         self._wanted = nodes_alike(2) if nodes is None else tuple(nodes)
         check_distinct(self._wanted)
@@ -115,6 +118,8 @@ class EmbeddedCluster:
         self._deadline_s = positive_seconds(deadline, "deadline")
         self._folder: Path | None = Path(directory).absolute() if directory is not None else None
         self._is_temporary = directory is None
+        self._use_kit = use_kit
+        self._kit = Kit()
         self._secret = secrets.token_hex(32)
         self._watchdog: subprocess.Popen[bytes] | None = None
         self._master: Daemon | None = None
@@ -139,6 +144,7 @@ class EmbeddedCluster:
         if self._watchdog is not None:
             raise PlantError(f"the cluster at {self.address.master_url} is already running")
         find_java()
+        self._kit = prepare_kit() if self._use_kit else Kit()
         try:
             self._lay_out_folder()
             self._watchdog = self._start_watchdog()
@@ -215,7 +221,6 @@ class EmbeddedCluster:
             self._folder = Path(tempfile.mkdtemp(prefix="rheostat-cluster-"))
         for name in ("logs", "conf", "scratch"):
             (self._folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
-        shutil.copyfile(_LOG4J, self._folder / "conf" / _LOG4J.name)
 
     def _start_watchdog(self) -> subprocess.Popen[bytes]:
         doomed = [str(self._subfolder("scratch")), str(self._subfolder("conf"))]
@@ -233,7 +238,7 @@ class EmbeddedCluster:
         web_url = f"http://{MASTER_HOST}:{port}"
         page = self._await(lambda: _page_of_ready_master(web_url), "the master to answer")
         self._write_conf("spark-defaults", {"spark.master": page.url} | self._authentication)
-        return ClusterAddress(page.url, web_url, self.logs, self._secret)
+        return ClusterAddress(page.url, web_url, self.logs, self._secret, self._kit)
 
     def _start_worker(self, node: Node) -> None:
         # Spark tells nodes apart by their hosts, so each worker gets a loopback address of its own.
@@ -251,7 +256,7 @@ class EmbeddedCluster:
         properties = self._write_conf(name, self._authentication | _DAEMON_CONF | conf)
         command = [kind, *arguments, "--properties-file", str(properties), *last]
         scratch = self._subfolder("scratch") / name
-        environ = daemon_environment(host, self._subfolder("conf"), scratch)
+        environ = daemon_environment(host, scratch, self._kit)
         return start_daemon(name, command, environ, self.logs / f"{name}.log", self._watchdog.pid)
 
     @property

@@ -1,24 +1,17 @@
 """One Spark daemon (a master or a worker) as a process with a log."""
 
-import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.find_spark_home import _find_spark_home
+from rheostat.spark.cause import cause_in
+from rheostat.spark.installed import neutral_environment, spark_home
+from rheostat.spark.kit import Kit
 
 MASTER_CLASS = "org.apache.spark.deploy.master.Master"
 WORKER_CLASS = "org.apache.spark.deploy.worker.Worker"
-
-_DAEMON_MEMORY = "256m"
-_DAEMON_JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-"""A master or worker does little: one thread of collection, and no time spent on optimising code."""
-
-_KEPT = frozenset({"SPARK_DIST_CLASSPATH", "SPARK_SCALA_VERSION"})
-_EXCEPTION = re.compile(r"(?:Caused by: )?[\w.$]*(?:Exception|Error)\b.*")
-_TAIL_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,30 +59,18 @@ def start_daemon(name: str, arguments: Sequence[str], environ: Mapping[str, str]
     return Daemon(name, process, log)
 
 
-def daemon_environment(host: str, conf: Path, scratch: Path) -> dict[str, str]:
-    """The environment of a daemon at `host`; what the user set for other Sparks must not reach it."""
-    inherited = {key: value for key, value in os.environ.items() if _is_neutral(key)}
+def daemon_environment(host: str, folder: Path, kit: Kit) -> dict[str, str]:
+    """The environment of a daemon at `host` that keeps its working files in `folder`.
+
+    There is no configuration folder: settings come by file, and a folder with files in it would come first
+    on the class path and make the archive of classes unfit.
+    """
+    inherited = neutral_environment()
     return inherited | {
-        "SPARK_HOME": str(spark_home()),
-        "SPARK_CONF_DIR": str(conf),
+        "SPARK_CONF_DIR": str(folder / "none"),
         "SPARK_LOCAL_IP": host,
-        "SPARK_LOCAL_DIRS": str(scratch),
-        "SPARK_DAEMON_MEMORY": _DAEMON_MEMORY,
-        "SPARK_DAEMON_JAVA_OPTS": _DAEMON_JAVA_OPTIONS,
+        "SPARK_LOCAL_DIRS": str(folder),
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 {kit.java_options}",
+        **kit.class_path(inherited),
     }
-
-
-def spark_home() -> Path:
-    """The Spark that a session in this process would use."""
-    return Path(_find_spark_home())
-
-
-def cause_in(log: str) -> str:
-    """The line of a log that most likely says why its process ended."""
-    lines = [line.strip() for line in log[-_TAIL_BYTES:].splitlines() if line.strip()]
-    causes = [line for line in lines if _EXCEPTION.match(line)] or [line for line in lines if " ERROR " in line]
-    return (causes or lines[-1:] or ["its log is empty"])[0][:300]
-
-
-def _is_neutral(variable: str) -> bool:
-    return variable in _KEPT or not variable.startswith(("SPARK_", "_SPARK", "PYSPARK_"))

@@ -26,6 +26,7 @@ from rheostat.spark.cluster import (
     status_of,
     write_private,
 )
+from rheostat.spark.kit import Kit
 from rheostat.spark.node import Node, nodes_alike
 
 _POLL_S = 0.1
@@ -39,6 +40,7 @@ class State(msgspec.Struct, frozen=True):
     master_url: str
     web_url: str
     secret: str
+    kit: Kit
     nodes: tuple[Node, ...]
 
 
@@ -158,7 +160,7 @@ def _state(folder: Path) -> State:
 
 
 def _address(directory: Path | str, state: State) -> ClusterAddress:
-    return ClusterAddress(state.master_url, state.web_url, Path(directory).absolute() / "logs", state.secret)
+    return ClusterAddress(state.master_url, state.web_url, Path(directory).absolute() / "logs", state.secret, state.kit)
 
 
 def _state_file(folder: Path) -> Path:
@@ -207,7 +209,7 @@ def _locked(folder: Path) -> IO[bytes]:
 
 def _announce(folder: Path, cluster: EmbeddedCluster) -> None:
     at = cluster.address
-    state = State(os.getpid(), at.master_url, at.web_url, at.secret, cluster.nodes)
+    state = State(os.getpid(), at.master_url, at.web_url, at.secret, at.kit, cluster.nodes)
     write_private(_state_file(folder), msgspec.json.encode(state).decode())
 
 

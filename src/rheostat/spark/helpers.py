@@ -4,9 +4,7 @@ The compiler comes with pyspark. The jar is cached by what went into it, so anot
 Nothing depends on the helpers: without them the same results take longer, and the log says so.
 """
 
-import hashlib
 import logging
-import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -15,7 +13,9 @@ from py4j.java_gateway import JVMView
 from py4j.protocol import Py4JError
 
 from rheostat.errors import PlantError
-from rheostat.spark.daemon import cause_in, spark_home
+from rheostat.spark.cache import default_cache, fingerprint, private_folder
+from rheostat.spark.cause import cause_in
+from rheostat.spark.installed import spark_home
 from rheostat.spark.java import find_java
 
 SOURCES = Path(__file__).with_name("jvm")
@@ -32,8 +32,8 @@ def helpers_jar(cache: Path | None = None) -> Path:
 
     Several processes may do so at once: each compiles for itself and the last one's jar stays, whole.
     """
-    folder = _writable(cache or default_cache())
-    jar = folder / f"helpers-{_fingerprint()}.jar"
+    folder = private_folder(cache or default_cache())
+    jar = folder / f"helpers-{fingerprint(source.read_bytes() for source in _sources())}.jar"
     if not jar.exists():
         _compile(jar)
     return jar
@@ -75,31 +75,8 @@ def is_loaded(jvm: JVMView) -> bool:
     return True
 
 
-def default_cache() -> Path:
-    """Where a user's caches belong."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    return Path(home) / "rheostat" if home else Path.home() / ".cache" / "rheostat"
-
-
-def _writable(folder: Path) -> Path:
-    """`folder`, or a fresh one where it cannot be used: code must not come from where others can write."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK | os.X_OK) and folder.stat().st_uid == os.getuid():
-            return folder
-    except OSError:
-        pass
-    return Path(tempfile.mkdtemp(prefix="rheostat-helpers-"))
-
-
-def _fingerprint() -> str:
-    """Changes with the sources and with every jar they are compiled against."""
-    digest = hashlib.sha256()
-    for source in sorted(SOURCES.glob("*.scala")):
-        digest.update(source.read_bytes())
-    for jar in sorted(_jars().glob("*.jar")):
-        digest.update(f"{jar.name} {jar.stat().st_size}\n".encode())
-    return digest.hexdigest()[:16]
+def _sources() -> list[Path]:
+    return sorted(SOURCES.glob("*.scala"))
 
 
 def _jars() -> Path:
@@ -123,9 +100,8 @@ def _first_error(output: str) -> str:
 
 
 def _run_compiler(target: Path) -> "subprocess.CompletedProcess[str]":
-    sources = [str(source) for source in sorted(SOURCES.glob("*.scala"))]
     command = [str(find_java().executable), "-Xss8m", "-XX:TieredStopAtLevel=1", "-cp", f"{_jars()}/*"]
-    command += ["scala.tools.nsc.Main", "-usejavacp", "-nowarn", "-d", str(target), *sources]
+    command += ["scala.tools.nsc.Main", "-usejavacp", "-nowarn", "-d", str(target), *map(str, _sources())]
     try:
         return subprocess.run(
             command,

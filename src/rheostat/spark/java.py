@@ -19,19 +19,20 @@ _HINT = f"install Java {OLDEST_JAVA} or newer, or point JAVA_HOME at one"
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """An executable `java` and its major version."""
+    """An executable `java`, its major version and all it says of itself."""
 
     executable: Path
     version: int
+    text: str
 
 
 def find_java(environ: Mapping[str, str] | None = None) -> Java:
     """The Java that Spark's own scripts would run: JAVA_HOME's, else the first on the path."""
     executable = _executable(os.environ if environ is None else environ)
-    version = _version(executable)
+    version, text = _version(executable)
     if version < OLDEST_JAVA:
         raise PlantError(f"{executable} is Java {version}, too old for Spark: {_HINT}")
-    return Java(executable, version)
+    return Java(executable, version, text)
 
 
 def _executable(environ: Mapping[str, str]) -> Path:
@@ -47,12 +48,13 @@ def _executable(environ: Mapping[str, str]) -> Path:
     return Path(found)
 
 
-def _version(executable: Path) -> int:
+def _version(executable: Path) -> tuple[int, str]:
     try:
         ran = subprocess.run([executable, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise PlantError(f"{executable} does not run ({error}): {_HINT}") from error
-    match = _VERSION.search(ran.stderr + ran.stdout)
+    text = (ran.stderr + ran.stdout).strip()
+    match = _VERSION.search(text)
     if ran.returncode != 0 or match is None:
-        raise PlantError(f"{executable} does not tell its version ({ran.stderr.strip()[:200]!r}): {_HINT}")
-    return int(match[1])
+        raise PlantError(f"{executable} does not tell its version ({text[:200]!r}): {_HINT}")
+    return int(match[1]), text

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from py4j.java_gateway import JVMView
@@ -13,8 +14,11 @@ from pyspark.sql import SparkSession
 
 from rheostat.errors import ConfigError, PlantError
 from rheostat.spark import helpers
+from rheostat.spark.class_archive import archive_options, existing_archive
 from rheostat.spark.cluster import MASTER_HOST, ClusterAddress, EmbeddedCluster
+from rheostat.spark.installed import spark_home
 from rheostat.spark.java import find_java
+from rheostat.spark.kit import Kit
 
 Setting = str | int | float | bool
 
@@ -52,8 +56,6 @@ _LOOPBACK = {
 }
 """On the embedded cluster nothing listens to the network; Spark's driver page would, on all addresses."""
 
-_QUIET = {"spark.ui.showConsoleProgress": "false"}
-
 _FILES_BY_HELPERS = {
     "spark.hadoop.fs.file.impl": helpers.FILE_SYSTEM,
     "spark.hadoop.fs.AbstractFileSystem.file.impl": helpers.ABSTRACT_FILE_SYSTEM,
@@ -70,7 +72,7 @@ def build_session(
     cluster: EmbeddedCluster | ClusterAddress | None = None,
     settings: Mapping[str, Setting] | None = None,
     *,
-    use_helpers: bool = True,
+    use_kit: bool = True,
 ) -> SparkSession:
     """A new session on `master` (any Spark master URL) or on an embedded `cluster`.
 
@@ -83,7 +85,8 @@ def build_session(
     url = _master_url(master, address, wished)
     _check_that_a_session_can_start()
     _choose_python(wished)
-    jvm = _launch_jvm(wished, url)
+    kit = _kit_for(url, address) if use_kit else Kit()
+    jvm = _launch_jvm(wished, url, kit)
     conf = SparkConf(_jvm=jvm)
     for key, value in wished.items():
         conf.set(key, value)
@@ -91,8 +94,8 @@ def build_session(
         conf.setMaster(url)
     if not conf.contains("spark.master"):
         raise ConfigError("no Spark master: give one (such as 'local[2]' or 'spark://host:7077') or a cluster")
-    jar = _loaded_helpers(jvm) if use_helpers else None
-    for key, value in default_settings(dict(conf.getAll()), address, jar).items():
+    kit = _usable(kit, jvm)
+    for key, value in default_settings(dict(conf.getAll()), address, kit).items():
         conf.set(key, value)
     return SparkSession(SparkContext(conf=conf.setAppName(app_name)))
 
@@ -134,13 +137,28 @@ def _choose_python(wished: Mapping[str, str]) -> None:
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
 
 
-def _launch_jvm(wished: Mapping[str, str], url: str | None) -> JVMView:
+def _kit_for(url: str | None, address: ClusterAddress | None) -> Kit:
+    """A cluster's own kit; elsewhere the helpers, and the archive if one is there already."""
+    return address.kit if address is not None else Kit(helpers.helpers_jar_or_none(), existing_archive())
+
+
+def _usable(kit: Kit, jvm: JVMView) -> Kit:
+    if kit.helpers is None or helpers.load_helpers(jvm, kit.helpers):
+        return kit
+    return replace(kit, helpers=None)
+
+
+def _launch_jvm(wished: Mapping[str, str], url: str | None, kit: Kit) -> JVMView:
     """The driver's JVM, started with what it must know from its first moment.
 
     Settings given there are visible to every user of the machine as arguments of the process, hence no
-    secrets; and they would override the user's spark-defaults.conf, hence none of our own.
+    secrets; and they override the user's spark-defaults.conf, hence few of our own.
     """
     early = SparkConf(loadDefaults=False)
+    users = _users_defaults()
+    for key, value in _early_defaults(kit).items():
+        if key not in users:
+            early.set(key, value)
     for key, value in wished.items():
         if not _SECRET_KEY.search(key):
             early.set(key, value)
@@ -151,31 +169,33 @@ def _launch_jvm(wished: Mapping[str, str], url: str | None) -> JVMView:
     return SparkContext._jvm
 
 
-def default_settings(explicit: Mapping[str, str], address: ClusterAddress | None, jar: Path | None) -> dict[str, str]:
+def _early_defaults(kit: Kit) -> dict[str, str]:
+    """The progress bar is switched on by PySpark's launcher, so that a default set later would come too late."""
+    quiet = {"spark.ui.showConsoleProgress": "false"}
+    if kit.archive is None:
+        return quiet
+    return quiet | {"spark.driver.defaultJavaOptions": archive_options(kit.archive)}
+
+
+def _users_defaults() -> str:
+    folder = os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf"
+    file = Path(folder, "spark-defaults.conf")
+    return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+
+
+def default_settings(explicit: Mapping[str, str], address: ClusterAddress | None, kit: Kit) -> dict[str, str]:
     """What to set beside the user's `explicit` settings (the master among them), none of which is repeated."""
     is_local = explicit["spark.master"].startswith("local")
-    defaults = _STATE | _STICKY_SUBSTREAMS | _QUIET
+    defaults = _STATE | _STICKY_SUBSTREAMS
     if not is_local and explicit.get("spark.dynamicAllocation.enabled", "true") == "true":
         defaults |= _POOLS
     if address is not None:
         defaults |= _LOOPBACK | {"spark.authenticate": "true", "spark.authenticate.secret": address.secret}
-    # Only where all executors see this machine's files do they find the jar, and need it.
+        defaults |= {"spark.executor.defaultJavaOptions": kit.java_options}
+    # Only where all executors see this machine's files do they have the helpers, and need them.
     if is_local or address is not None:
-        defaults |= _FILES_WITHOUT_HELPERS if jar is None else _FILES_BY_HELPERS
-    missing = {key: value for key, value in defaults.items() if key not in explicit}
-    if jar is not None and address is not None:
-        missing |= _extended_class_path(explicit.get("spark.executor.extraClassPath"), jar)
-    return missing
-
-
-def _extended_class_path(class_path: str | None, jar: Path) -> dict[str, str]:
-    extended = str(jar) if class_path is None else f"{class_path}{os.pathsep}{jar}"
-    return {"spark.executor.extraClassPath": extended}
-
-
-def _loaded_helpers(jvm: JVMView) -> Path | None:
-    jar = helpers.helpers_jar_or_none()
-    return jar if jar is not None and helpers.load_helpers(jvm, jar) else None
+        defaults |= _FILES_WITHOUT_HELPERS if kit.helpers is None else _FILES_BY_HELPERS
+    return {key: value for key, value in defaults.items() if key not in explicit}
 
 
 def _text(value: Setting) -> str:
