@@ -1,1 +1,88 @@
-"""Rheostat keeps PySpark streaming pipelines within a latency SLA on as few executors as possible."""
+"""Rheostat keeps PySpark streaming pipelines within a latency SLA on as few executors as possible.
+
+The names below are the public ones. They are loaded when they are first used, so that `import rheostat` is quick
+and needs neither Spark nor numba.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rheostat.attach import Attachment, attach
+    from rheostat.decision import Decision, Effect, Hold, Move, Moves, Place, Regroup, Scale
+    from rheostat.errors import RheostatError
+    from rheostat.journal import Journal
+    from rheostat.loop.controller import Controller
+    from rheostat.loop.options import LoopOptions
+    from rheostat.plan import Plan
+    from rheostat.policies.policy import Observation, Policy, PolicyOptions
+    from rheostat.run import Running, Topology, run, start
+    from rheostat.sla import SLA, Budget, Goal
+    from rheostat.snapshot import Snapshot
+    from rheostat.spark.cluster import EmbeddedCluster
+    from rheostat.spark.node import Node
+    from rheostat.spark.record import per_record
+    from rheostat.topology import Operator, Source
+
+_HOMES = {
+    "attach": ("Attachment", "attach"),
+    "decision": ("Decision", "Effect", "Hold", "Move", "Moves", "Place", "Regroup", "Scale"),
+    "errors": ("RheostatError",),
+    "journal": ("Journal",),
+    "loop.controller": ("Controller",),
+    "loop.options": ("LoopOptions",),
+    "plan": ("Plan",),
+    "policies.policy": ("Observation", "Policy", "PolicyOptions"),
+    "run": ("Running", "Topology", "run", "start"),
+    "sla": ("SLA", "Budget", "Goal"),
+    "snapshot": ("Snapshot",),
+    "spark.cluster": ("EmbeddedCluster",),
+    "spark.node": ("Node",),
+    "spark.record": ("per_record",),
+    "topology": ("Operator", "Source"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "SLA",
+    "Attachment",
+    "Budget",
+    "Controller",
+    "Decision",
+    "Effect",
+    "EmbeddedCluster",
+    "Goal",
+    "Hold",
+    "Journal",
+    "LoopOptions",
+    "Move",
+    "Moves",
+    "Node",
+    "Observation",
+    "Operator",
+    "Place",
+    "Plan",
+    "Policy",
+    "PolicyOptions",
+    "Regroup",
+    "RheostatError",
+    "Running",
+    "Scale",
+    "Snapshot",
+    "Source",
+    "Topology",
+    "attach",
+    "per_record",
+    "run",
+    "start",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'rheostat' has no attribute {name!r}")
+    return getattr(import_module(f"rheostat.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

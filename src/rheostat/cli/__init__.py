@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from rheostat.cli import cluster, demo, plan, policies, replay, simulate
+from rheostat.cli import cluster, demo, doctor, plan, policies, replay, run, simulate
 from rheostat.errors import RheostatError
 
 app = typer.Typer(
@@ -15,6 +15,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("demo")(demo.demo)
+app.command("run")(run.run_application)
+app.command("doctor")(doctor.examine)
 app.command("simulate")(simulate.simulate_scenario)
 app.command("policies")(policies.list_policies)
 app.command("replay")(replay.replay_journal)

@@ -35,7 +35,7 @@ def demo(
     plant = SimPlant(_model(goal.topology), np.random.default_rng(1))
     board = Scoreboard(plant.cluster, goal.slas)
     history = History()
-    view = View("word count, simulated micro-batches", history, goal.end_to_end, 0.0, DURATION_S)
+    view = View("word count, simulated micro-batches", history, goal.end_to_end)
     console = Console()
     with Live(view, console=console, refresh_per_second=8) as live:
         controller = Controller(

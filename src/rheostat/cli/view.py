@@ -14,15 +14,14 @@ from rheostat.sla import SLA
 from rheostat.words import describe
 
 _BARS = " ▁▂▃▄▅▆▇█"
-_WIDTH = 60
+_WIDTH = 40
 
 
 class View:
     """Draws what a `History` has collected; rich calls it at its own pace."""
 
-    def __init__(self, title: str, history: History, sla: SLA | None, start_s: float, duration_s: float) -> None:
+    def __init__(self, title: str, history: History, sla: SLA | None) -> None:
         self._title, self._history, self._sla = title, history, sla
-        self._start_s, self._duration_s = start_s, duration_s
 
     def __rich__(self) -> RenderableType:
         if not self._history.moments:
@@ -35,6 +34,8 @@ class View:
         moments = self._history.moments[-_WIDTH:]
         latency = [moment.latency_s for moment in moments]
         table = Table.grid(padding=(0, 2))
+        for _ in range(3):
+            table.add_column(no_wrap=True)
         table.add_row("input", sparkline([m.external_rate for m in moments]), _rate(moments[-1].external_rate))
         table.add_row("latency", self._coloured(latency), self._latency_words(latency[-1]))
         executors = [sum(moment.executors.values()) for moment in moments]
@@ -72,7 +73,8 @@ class View:
 
     def _line(self, time_s: float, verdict: Verdict) -> Text:
         refused = verdict.ruling is Ruling.REFUSED
-        text = f"{human(time_s - self._start_s):>6}  {verdict.decision.operator}: {describe(verdict.decision)}"
+        since_s = time_s - self._history.moments[0].time_s
+        text = f"{human(since_s):>6}  {verdict.decision.operator}: {describe(verdict.decision)}"
         why = f"refused, {verdict.why}" if refused else verdict.decision.reason
         return Text(f"{text}: {why}", style="dim" if refused else "bold", overflow="ellipsis", no_wrap=True)
 

@@ -108,6 +108,8 @@ class Controller:
         period = self._write(period)
         if settling or period.ruled(Ruling.ACCEPTED):
             self._apply(time_s)
+        else:
+            self._problems.clear("apply")
         self._tell(period)
         return period
 

@@ -1,0 +1,29 @@
+"""`rheostat doctor`: what a given Spark can do for us."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+
+def examine(
+    master: Annotated[str | None, typer.Option(help="Spark master URL; by default a small cluster is started.")] = None,
+) -> None:
+    """Tell what a Spark can do: pools, moves, standbys, node labels."""
+    from rheostat.cli.quiet import quiet_spark
+    from rheostat.spark.cluster import EmbeddedCluster
+    from rheostat.spark.doctor import diagnose
+
+    quiet_spark()
+    if master is not None:
+        abilities = diagnose(master)
+    else:
+        with EmbeddedCluster() as cluster:
+            abilities = diagnose(cluster=cluster)
+    table = Table("ability", "there", "why", box=None)
+    for ability in abilities:
+        table.add_row(ability.name, "yes" if ability.can else "no", ability.why)
+    Console().print(table)
+    if not all(ability.can for ability in abilities):
+        raise typer.Exit(1)
