@@ -11,7 +11,7 @@ needs no clock in the executors: the commit's time minus the entry times of the 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -77,16 +77,21 @@ class EntryTimes:
     rows: int
     known: int
     mean_s: float
+    variance_s2: float
     points_s: tuple[float, ...]
 
     @classmethod
     def at(cls, moment_s: float, rows: int) -> "EntryTimes":
         """All at one moment."""
-        return cls(rows, rows, moment_s, (moment_s,))
+        return cls(rows, rows, moment_s, 0.0, (moment_s,))
+
+    @classmethod
+    def unknown(cls, rows: int) -> "EntryTimes":
+        return cls(rows, 0, 0.0, 0.0, ())
 
     def as_of(self, rows: int) -> "EntryTimes":
         """The same times for the `rows` records that were made of these."""
-        return EntryTimes(rows, rows if self.known else 0, self.mean_s, self.points_s)
+        return replace(self, rows=rows, known=rows if self.known else 0)
 
 
 def watched(df: DataFrame) -> DataFrame:
@@ -107,40 +112,43 @@ def watched_times(observed_metrics: Mapping[str, Any]) -> EntryTimes | None:
     seen = observed_metrics.get(_WATCHED)
     if seen is None or not seen["known"]:
         return None
-    span = (float(seen["first_us"]) / _US, float(seen["last_us"]) / _US)
-    return EntryTimes(seen["rows"], seen["known"], float(seen["sum_us"]) / seen["known"] / _US, span)
+    first_s, last_s = float(seen["first_us"]) / _US, float(seen["last_us"]) / _US
+    mean_s = float(seen["sum_us"]) / seen["known"] / _US
+    return EntryTimes(seen["rows"], seen["known"], mean_s, (last_s - first_s) ** 2 / 12, (first_s, last_s))
 
 
 def entry_times(values: "pa.ChunkedArray") -> EntryTimes:
     """Of a hidden column as it is stored."""
     known = pc.cast(pc.drop_null(values), pa.int64()).to_numpy() / _US
     if not len(known):
-        return EntryTimes(len(values), 0, 0.0, ())
-    points = np.quantile(known, np.linspace(0, 1, _POINTS)) if known.min() < known.max() else known[:1]
-    return EntryTimes(len(values), len(known), float(known.mean()), tuple(float(point) for point in points))
+        return EntryTimes.unknown(len(values))
+    if known.min() == known.max():
+        return replace(EntryTimes.at(float(known[0]), len(known)), rows=len(values))
+    points = tuple(float(point) for point in np.quantile(known, np.linspace(0, 1, _POINTS)))
+    return EntryTimes(len(values), len(known), float(known.mean()), float(known.var()), points)
 
 
 def together(times: Sequence[EntryTimes]) -> EntryTimes | None:
     """Several sets of records as one; None if there is none."""
-    if not times:
-        return None
+    if len(times) < 2:
+        return times[0] if times else None
     rows, known = sum(part.rows for part in times), sum(part.known for part in times)
     if not known:
-        return EntryTimes(rows, 0, 0.0, ())
-    points, weights = _weighted_points(times)
+        return EntryTimes.unknown(rows)
     mean_s = sum(part.mean_s * part.known for part in times) / known
-    return EntryTimes(rows, known, mean_s, tuple(_quantiles(points, weights, np.linspace(0, 1, _POINTS))))
+    spread = sum((part.variance_s2 + (part.mean_s - mean_s) ** 2) * part.known for part in times) / known
+    points, weights = _weighted_points(times)
+    return EntryTimes(rows, known, mean_s, spread, _quantiles(points, weights, np.linspace(0, 1, _POINTS)))
 
 
 def latency_until(commit_s: float, times: EntryTimes) -> Latency | None:
     """Latencies of the records that entered at `times` and were committed at `commit_s`; None if not known."""
     if not times.known:
         return None
-    latencies = commit_s - np.asarray(times.points_s)
     mean_s = commit_s - times.mean_s
-    median_s, high_s = np.quantile(latencies, [0.5, 0.99])
-    scv = float(np.var(latencies)) / mean_s**2 if mean_s > 0 else None
-    return Latency(times.known, mean_s, float(median_s), float(high_s), float(latencies.max()), scv)
+    median_s, high_s = commit_s - np.quantile(times.points_s, [0.5, 0.01])
+    scv = times.variance_s2 / mean_s**2 if mean_s > 0 else None
+    return Latency(times.known, mean_s, float(median_s), float(high_s), commit_s - times.points_s[0], scv)
 
 
 def _weighted_points(times: Sequence[EntryTimes]) -> tuple[np.ndarray, np.ndarray]:
@@ -151,7 +159,7 @@ def _weighted_points(times: Sequence[EntryTimes]) -> tuple[np.ndarray, np.ndarra
     return points[order], weights[order]
 
 
-def _quantiles(points: np.ndarray, weights: np.ndarray, shares: np.ndarray) -> list[float]:
+def _quantiles(points: np.ndarray, weights: np.ndarray, shares: np.ndarray) -> tuple[float, ...]:
     """Each point stands for the records around it, so it lies in the middle of its weight."""
     reached = (np.cumsum(weights) - weights / 2) / weights.sum()
-    return [float(value) for value in np.interp(shares, reached, points)]
+    return tuple(float(value) for value in np.interp(shares, reached, points))

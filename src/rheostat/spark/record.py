@@ -18,7 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark import AccumulatorParam, SparkContext, TaskContext
@@ -42,22 +42,29 @@ _SAMPLES_KEPT = 1000
 
 @dataclass(frozen=True, slots=True)
 class RecordFunction:
-    """A function on single records and what is known of it; call `per_record` to make one."""
+    """A function on single records and what is known of it; call `per_record` to make one.
+
+    Schemas stay as they were written until a session is there to read them.
+    """
 
     function: Callable[[Record], Iterable[Any] | None]
-    schema: StructType | None
-    outputs: Mapping[str, StructType] | None
+    schema: Schema | Mapping[str, Schema]
     sample_every: int
     cost: str | None
 
     def __call__(self, record: Record) -> Iterable[Any] | None:
         return self.function(record)
 
+    @property
+    def outputs(self) -> Mapping[str, Schema] | None:
+        """The schemas of several outputs by name; None if there is one without a name."""
+        return self.schema if isinstance(self.schema, Mapping) else None
+
     def stream_schema(self, operator: str) -> StructType:
         """Of the stream that holds all it makes, where outputs are called as their streams are."""
-        if self.schema is not None:
-            return self.schema
-        return schema_in_one_stream({f"{operator}.{name}": part for name, part in (self.outputs or {}).items()})
+        if not isinstance(self.schema, Mapping):
+            return as_struct(self.schema)
+        return schema_in_one_stream({f"{operator}.{name}": as_struct(part) for name, part in self.schema.items()})
 
 
 def per_record(
@@ -71,10 +78,7 @@ def per_record(
         raise ConfigError(f"sample_every is {sample_every!r}: give a whole number >= 1")
 
     def mark(function: Callable[[Record], Iterable[Any] | None]) -> RecordFunction:
-        if not isinstance(schema, Mapping):
-            return RecordFunction(function, as_struct(schema), None, sample_every, cost)
-        outputs = {name: as_struct(part) for name, part in schema.items()}
-        return RecordFunction(function, None, outputs, sample_every, cost)
+        return RecordFunction(function, schema, sample_every, cost)
 
     return mark
 
@@ -139,10 +143,19 @@ def applied(df: DataFrame, operator: str, function: RecordFunction, stopwatch: S
         raise TopologyError(
             f"operator {operator!r}: the cost column {function.cost!r} is not in its input: {', '.join(df.columns)}"
         )
-    schema = function.stream_schema(operator)
-    fields = [*schema.fields, *(part for part in df.schema.fields if part.name == ENTRY)]
-    worker = _Worker(operator, function, to_arrow_schema(schema, timezone="UTC"), stopwatch)
-    return df.mapInArrow(worker.run, StructType(fields))
+    fields = [*function.stream_schema(operator).fields, *(part for part in df.schema.fields if part.name == ENTRY)]
+    return df.mapInArrow(worker_for(operator, function, stopwatch).run, StructType(fields))
+
+
+class TimingsSink(Protocol):
+    """Where a task leaves what it measured."""
+
+    def add(self, timings: Timings) -> None: ...
+
+
+def worker_for(operator: str, function: RecordFunction, stopwatch: TimingsSink) -> "_Worker":
+    """What runs `function` on Arrow batches in the executors."""
+    return _Worker(operator, function, to_arrow_schema(function.stream_schema(operator), timezone="UTC"), stopwatch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +165,7 @@ class _Worker:
     operator: str
     function: RecordFunction
     schema: "pa.Schema"
-    stopwatch: Stopwatch
+    stopwatch: TimingsSink
 
     def run(self, batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         timings = Timings()

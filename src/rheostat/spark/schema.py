@@ -72,9 +72,7 @@ def _first_guess(units: Sequence[Unit], found: Mapping[str, StructType], stream:
 
 
 def _declared(function: Callable[..., Any] | None, output: str) -> StructType | None:
-    if isinstance(function, RecordFunction):
-        return function.schema if function.outputs is None else function.outputs[output]
-    schema = getattr(function, _EMITS, None)
+    schema = function.schema if isinstance(function, RecordFunction) else getattr(function, _EMITS, None)
     if isinstance(schema, Mapping):
         schema = schema.get(output)
     return None if schema is None else as_struct(schema)

@@ -186,7 +186,7 @@ class FileStreamReader:
     def _look(self) -> None:
         """Take note of what was published since the last look."""
         with self._lock:
-            for number in range(self._seen + 1, self._log.newest() + 1):
+            for number in range(max(self._seen + 1, self._log.first), self._log.newest() + 1):
                 self._arrivals[number] = self._stream.arrival(number, self._output)
                 self._seen = number
 

@@ -18,7 +18,9 @@ OUTPUT = "__output"
 def in_one_stream(outputs: Mapping[str, DataFrame]) -> DataFrame:
     """The rows of all `outputs`, each marked with the name of its own."""
     marked = [_marked(name, df) for name, df in outputs.items()]
-    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), marked)
+    united = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), marked)
+    entry = [ENTRY] if ENTRY in united.columns else []
+    return united.select(OUTPUT, *(f"`{name}`" for name in outputs), *entry)
 
 
 def of_output(df: DataFrame, output: str) -> DataFrame:
