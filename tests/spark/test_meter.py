@@ -94,8 +94,7 @@ def test_the_sums_of_rows_agree_between_all_levels(snapshots):
         assert all(stream.bytes > stream.rows for stream in streams)
     substreams = last.substreams_of("count")
     assert len(substreams) == 2
-    booked = sum(state.completed for state in substreams)
-    assert 0 < booked <= last.operator["count"].completed
+    assert sum(state.completed for state in substreams) == pytest.approx(last.operator["count"].completed, abs=2)
 
 
 def test_counters_never_fall(snapshots):

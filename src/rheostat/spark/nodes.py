@@ -38,7 +38,7 @@ class Nodes:
     def see(self, executors: Iterable[ExecutorFigures]) -> None:
         """The executors that live now. A host that had one stays known."""
         self._slots = dict.fromkeys(self._slots, 0)
-        for executor in executors:
+        for executor in (each for each in executors if each.host):  # one that just came has no address yet
             self._slots[executor.host] = self._slots.get(executor.host, 0) + executor.slots
 
     def read(self) -> tuple[NodeState, ...]:

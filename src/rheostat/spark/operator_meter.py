@@ -8,6 +8,7 @@ from pyspark.sql.streaming import StreamingQuery
 from rheostat.snapshot import Batch, Latency, OperatorState, Snapshot, SubstreamState
 from rheostat.spark.batches import BatchRecord
 from rheostat.spark.progress import parse_progress
+from rheostat.spark.query import UnitQuery
 from rheostat.spark.record import Timings
 from rheostat.spark.runtime import Runtime
 from rheostat.spark.streams.stream import Arrival
@@ -56,6 +57,7 @@ class OperatorMeter:
         self._traffic = {stream.name: Traffic(stream.rows or 0, stream.bytes or 0) for stream in streams}
         self._by_executor = Split[int]()
         self._by_substream = Split({state.index: state.completed or 0 for state in substreams})
+        self._unbooked = 0
         self._executor_shares: dict[int, float] = {}
         self._substream_shares: list[float] | None = None
 
@@ -72,45 +74,52 @@ class OperatorMeter:
         self._fresh = self._runtime.batches(self.name, self.last_batch)
         waiting = self._runtime.waiting(self.name)
         known = {stream: arrivals for stream, arrivals in waiting.items() if arrivals is not None}
-        self._waiting = known if known.keys() == waiting.keys() else None
+        self._waiting = known if waiting and known.keys() == waiting.keys() else None
         self._latency = merged(batch.waited for batch in self._fresh)
         self.entry_latency = merged(batch.latency for batch in self._fresh)
         self._service_scv = self._service()
         for batch in self._fresh:
             self._count(batch)
+        if self._waiting is not None:
+            waiting_rows = sum(map(_rows, self._waiting.values()))
+            self._arrived = max(self._arrived, self._completed + waiting_rows)
         if self._fresh and self._substream_count:
             self._state_bytes = self._state()
 
     def book(self, numbers: Mapping[str, int], slots: Mapping[str, int]) -> None:
         """Split what was counted over executors and substreams; `numbers` and `slots` are those of Spark's
         executors, by its names for them."""
-        rows = sum(sum(batch.rows.values()) for batch in self._fresh)
-        if self.sample is not None:
-            shares = self.sample.by_executor()
-            self._executor_shares = {numbers[e]: share for e, share in shares.items() if e in numbers}
-            self._substream_shares = self._shares_of_substreams()
-            useful_s = [run_s / max(1, slots.get(e, 1)) for e, run_s in self.sample.run_s().items()]
-            longest_s = max(useful_s, default=0.0)
-            self._sampled_s += sum(useful_s) * len(self._fresh)
-            self._tasks += self.sample.count * len(self._fresh)
-            self._fixed_s += sum(max(0.0, batch.duration_s - longest_s) for batch in self._fresh)
-        self._by_executor.add(rows, self._executor_shares)
-        self._by_substream.add(rows, dict(enumerate(self._substream_shares or ())))
+        self._unbooked += sum(sum(batch.rows.values()) for batch in self._fresh)
+        if self.sample is None:
+            return
+        shares = self.sample.by_executor()
+        self._executor_shares = {numbers[e]: share for e, share in shares.items() if e in numbers}
+        self._substream_shares = self._shares_of_substreams()
+        self._by_executor.add(self._unbooked, self._executor_shares)
+        self._by_substream.add(self._unbooked, dict(enumerate(self._substream_shares or ())))
+        self._unbooked = 0
+        self._book_costs([run_s / max(1, slots.get(e, 1)) for e, run_s in self.sample.run_s().items()])
+
+    def _book_costs(self, useful_s: Sequence[float]) -> None:
+        """`useful_s` is what each executor worked on the sampled batch. The rest of a batch is its fixed cost."""
+        assert self.sample is not None
+        longest_s = max(useful_s, default=0.0)
+        self._sampled_s += sum(useful_s) * len(self._fresh)
+        self._tasks += self.sample.count * len(self._fresh)
+        self._fixed_s += sum(max(0.0, batch.duration_s - longest_s) for batch in self._fresh)
 
     def state(self, now_s: float, busy_s: float | None) -> OperatorState:
         """`busy_s` is the useful time of its own pool; without one the sampled tasks tell."""
         if not self._is_first:
             return OperatorState(self.name)
         self._busy_s = max(self._busy_s, self._sampled_s if busy_s is None else busy_s)
-        queued = self._queued
-        if queued is not None:
-            self._arrived = max(self._arrived, self._completed + queued)
+        known = self._waiting is not None
         return OperatorState(
             self.name,
-            arrived=None if queued is None else self._arrived,
-            completed=self._completed,
-            lost=0,
-            queued=queued,
+            arrived=self._arrived if known else None,
+            completed=self._completed if self._reads_streams else None,
+            lost=0 if self._reads_streams else None,
+            queued=self._queued,
             busy_s=self._busy_s if busy_s is not None or self.sample is not None else None,
             latency=self._latency,
             oldest_s=self._oldest_s(now_s),
@@ -151,6 +160,8 @@ class OperatorMeter:
         """What is not known about it."""
         if not self._is_first:
             return [f"operator {self.name!r} is fused with the ones before it: its rows do not show"]
+        if not self._reads_streams:
+            return [f"operator {self.name!r} is fused with its source: its rows do not show"]
         told = [] if self._waiting is not None else [f"what waits for operator {self.name!r} is not known yet"]
         if self._state_bytes is not None:
             told.append(
@@ -163,15 +174,25 @@ class OperatorMeter:
         """Whether it is the first operator of its query: what the query reads is what it reads."""
         return self._query() is not None
 
+    @property
+    def _reads_streams(self) -> bool:
+        unit_query = self._unit_query()
+        return unit_query is not None and bool(unit_query.readers)
+
     def _query(self) -> StreamingQuery | None:
+        unit_query = self._unit_query()
+        return None if unit_query is None else unit_query.query
+
+    def _unit_query(self) -> UnitQuery | None:
         for unit_query in self._runtime.queries.values():
             if unit_query.unit.operators and unit_query.unit.operators[0].name == self.name:
-                return unit_query.query
+                return unit_query
         return None
 
     @property
     def _queued(self) -> int | None:
-        return None if self._waiting is None else sum(map(_rows, self._waiting.values()))
+        """Rows of a batch that was committed between two questions wait in no stream and are in no record yet."""
+        return None if self._waiting is None else self._arrived - self._completed
 
     def _count(self, batch: BatchRecord) -> None:
         rows = sum(batch.rows.values())
