@@ -1,7 +1,7 @@
 """What an executor is trusted with, and the latency that a load would have on it (StreamSwitch 4.2)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rheostat.queueing.margin import projected_latency_s
 from rheostat.queueing.microbatch import LATENCY_IN_BATCHES
@@ -38,3 +38,20 @@ class Capacity:
     def stress(self, arrival_rate: float) -> Stress:
         latency_s = self.latency_s(arrival_rate)
         return latency_s, arrival_rate - self.trusted_rate if latency_s == math.inf else 0.0
+
+    def latency_at_s(self, bound_s: float) -> float:
+        """What is really to be expected, margin apart, under the load for which `bound_s` is projected."""
+        if self.batch_cost_s is None:
+            load = self.trusted_rate - 1.0 / bound_s
+        else:
+            load = self.trusted_rate * (1.0 - LATENCY_IN_BATCHES * self.batch_cost_s / bound_s)
+        return replace(self, margin=0.0).latency_s(max(load, 0.0))
+
+    def rate_for(self, arrival_rate: float, latency_s: float) -> float:
+        """The service rate that an executor would need to serve `arrival_rate` within `latency_s`."""
+        if self.batch_cost_s is None:
+            trusted = arrival_rate + 1.0 / latency_s
+        else:
+            free = 1.0 - LATENCY_IN_BATCHES * self.batch_cost_s / latency_s
+            trusted = arrival_rate / free if free > 0 else math.inf
+        return trusted / (1.0 - self.margin)

@@ -1,0 +1,59 @@
+"""One operator over time: how it is looked at, and what the last look showed."""
+
+from rheostat.errors import ConfigError
+from rheostat.plan import Plan
+from rheostat.policies.streamswitch.batch_cost import BatchCosts
+from rheostat.policies.streamswitch.examine import Examiner, State
+from rheostat.policies.streamswitch.options import StreamSwitchOptions
+from rheostat.policies.streamswitch.settings import Timing, least_bound_s, timing
+from rheostat.policies.streamswitch.turns import Turns
+from rheostat.snapshot import Snapshot
+from rheostat.topology import Operator
+
+
+class Patient:
+    """`state` is what the look of this turn showed, None when no slot ends with it; `problem` is a wrong setting that
+    keeps it from being looked at; `batched` says that it runs in micro-batches."""
+
+    def __init__(self, operator: Operator, options: StreamSwitchOptions, window_s: float) -> None:
+        self.costs = BatchCosts()
+        self.batched = False
+        self.state: State | None = None
+        self.problem: str | None = None
+        self._operator = operator
+        self._options = options
+        self._window_s = window_s
+        self._examiner: Examiner | None = None
+        self._era = 0
+
+    @property
+    def floor_s(self) -> float:
+        """What a latency bound of this operator must exceed."""
+        return least_bound_s(self.batch_cost_s)
+
+    @property
+    def batch_cost_s(self) -> float | None:
+        """What a batch costs beside its work; None where there are no batches, or none has ended yet."""
+        return self.costs.at()
+
+    def examine(self, snapshot: Snapshot, plan: Plan, turns: Turns) -> None:
+        """Look at it, if a slot ends with this turn."""
+        state = snapshot.operator.get(self._operator.name)
+        batch = None if state is None else state.batch
+        self.batched = self.batched or batch is not None
+        self.costs.update(batch, snapshot.executors_of(plan.pool_of[self._operator.name]))
+        self.state, self.problem = None, None
+        if turns.period_s is None:
+            return
+        try:
+            wanted = timing(self._options, self._window_s, turns.period_s, self.costs.at())
+        except ConfigError as error:
+            self.problem = str(error)
+            return
+        self.state = self._prepared(wanted, turns.era).look(turns.number, snapshot)
+
+    def _prepared(self, wanted: Timing, era: int) -> Examiner:
+        """Slots only grow: what was seen would be lost each time that batches take a little shorter or longer."""
+        if self._examiner is None or self._era != era or wanted.turns > self._examiner.timing.turns:
+            self._examiner, self._era = Examiner(self._operator, wanted), era
+        return self._examiner

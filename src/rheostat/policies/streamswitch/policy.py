@@ -1,0 +1,229 @@
+"""StreamSwitch: latency guarantees for keyed operators by moving substreams first, and executors second.
+
+Every slot δ it examines each operator, diagnoses it in two levels, and treats it by one unit strategy: substreams that
+go from one executor to one other, an existing, a new or the only remaining one. It says nothing new about an operator
+while a treatment is under way there, or while its state is not known.
+
+Operators without substreams of their own, and operators that share a pool, are treated as if their load divided evenly
+(see `even`). An executor that has failed keeps its number and its substreams: the plant gives the newest map to the one
+that takes its place. Only when that fails for longer than the loop is patient a new executor takes them.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rheostat.decision import Decision, Hold, Scale
+from rheostat.errors import ConfigError
+from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.policies.streamswitch.bounds import Bounds
+from rheostat.policies.streamswitch.capacity import Capacity
+from rheostat.policies.streamswitch.complaints import Complaints
+from rheostat.policies.streamswitch.diagnose import Room, Treatment, diagnose
+from rheostat.policies.streamswitch.even import diagnose_evenly
+from rheostat.policies.streamswitch.executor import Executor
+from rheostat.policies.streamswitch.health import Thresholds
+from rheostat.policies.streamswitch.options import StreamSwitchOptions
+from rheostat.policies.streamswitch.patient import Patient
+from rheostat.policies.streamswitch.service_rates import ServiceRates
+from rheostat.policies.streamswitch.settings import thresholds
+from rheostat.policies.streamswitch.treat import treat
+from rheostat.policies.streamswitch.turns import Turns
+from rheostat.sla import Goal
+from rheostat.snapshot import ExecutorPhase
+
+
+class NotKnownError(Exception):
+    """Why nothing can be said about an operator at this turn, in words."""
+
+
+class StreamSwitch:
+    """Examine, diagnose, treat."""
+
+    name: ClassVar[str] = "streamswitch"
+    summary: ClassVar[str] = "moves substreams between executors, and scales where moves do not help (StreamSwitch)"
+    Options: ClassVar[type[PolicyOptions]] = StreamSwitchOptions
+
+    def __init__(self, goal: Goal, options: StreamSwitchOptions) -> None:
+        self.options = options
+        self._goal = goal
+        self._turns = Turns()
+        self._bounds = Bounds(goal, options)
+        self._patients = {
+            name: Patient(operator, options, self._bounds.window_s(name))
+            for name, operator in goal.topology.operators.items()
+        }
+        self._service: dict[str, ServiceRates] = {}
+        self._complaints = Complaints()
+
+    def decide(self, observation: Observation) -> Sequence[Decision]:
+        """One decision for each pool, in the name of the first operator it serves."""
+        self._examine(observation)
+        total = self._goal.budget.total
+        spare = float("inf") if total is None else total - observation.plan.total
+        decisions: list[Decision] = []
+        for pool in observation.plan.pools:
+            if operators := observation.plan.sharing(pool):
+                decision = self._decide(observation, pool, operators, spare)
+                spare -= max(0, _growth(decision, observation))
+                decisions.append(decision)
+        return decisions
+
+    def _examine(self, observation: Observation) -> None:
+        snapshot, plan = observation.snapshot, observation.plan
+        self._turns.update(snapshot.time_s)
+        for pool, wanted in plan.pools.items():
+            operators = plan.sharing(pool)
+            whole = observation.measures.operators[operators[0]].service_rate if len(operators) == 1 else None
+            rates = self._service.setdefault(pool, ServiceRates(self.options.eta))
+            rates.update(snapshot.executors_of(pool), wanted.executors, whole)
+        for patient in self._patients.values():
+            patient.examine(snapshot, plan, self._turns)
+        self._judge_bounds()
+
+    def _judge_bounds(self) -> None:
+        """Share out the bounds that span several operators, in view of how well each keeps its own."""
+        self._bounds.split({name: patient.floor_s for name, patient in self._patients.items()})
+        successes: dict[str, float | None] = {}
+        for name, patient in self._patients.items():
+            if patient.state is not None and patient.state.measured and (bound_s := self._bound_s(name)) is not None:
+                successes[name] = patient.state.success(bound_s)
+        if successes:
+            self._bounds.judge(successes)
+
+    def _bound_s(self, operator: str) -> float | None:
+        try:
+            return self._bounds.latency_s(operator)
+        except ConfigError:
+            return None
+
+    def _decide(self, observation: Observation, pool: str, operators: list[str], spare: float) -> Decision:
+        operator = operators[0]
+        try:
+            self._check(observation, pool, operators)
+            if replacement := _replacement(observation, pool, operator):
+                return replacement
+            return self._treated(observation, pool, operators, spare)
+        except NotKnownError as reason:
+            return Hold(operator=operator, reason=str(reason))
+        except ConfigError as error:
+            return Hold(operator=operator, reason=f"configuration: {error}")
+
+    def _check(self, observation: Observation, pool: str, operators: list[str]) -> None:
+        """Raise what keeps these operators from being diagnosed now."""
+        if observation.settling.intersection(operators):
+            failed = _failed(observation, pool)
+            raise NotKnownError(
+                f"executor {', '.join(map(str, failed))} has failed and is waited for"
+                if failed
+                else "a treatment is under way"
+            )
+        for name in operators:
+            patient = self._patients[name]
+            if patient.problem is not None:
+                raise ConfigError(patient.problem)
+            if self._turns.period_s is None:
+                raise NotKnownError("the first look: rates are not known yet")
+            if patient.state is None:
+                raise NotKnownError("in the middle of a time slot")
+            if patient.state.unknown:
+                unknown = ", ".join(map(str, patient.state.unknown[:8]))
+                raise NotKnownError(f"the counts of {name!r} are not known (substreams {unknown})")
+            if not patient.state.measured:
+                raise NotKnownError(f"the arrival rates of {name!r} are not known yet")
+            if patient.batched and patient.batch_cost_s is None:
+                raise NotKnownError(f"no batch of {name!r} has ended yet")
+
+    def _treated(self, observation: Observation, pool: str, operators: list[str], spare: float) -> Decision:
+        limits = self._limits(observation, pool, operators)
+        room = self._room(observation, pool, operators, spare)
+        operator = operators[0]
+        if len(operators) == 1 and self._goal.topology.operators[operator].keyed:
+            executors = self._executors(observation, pool, operator)
+            diagnosis = diagnose(executors, limits, room)
+        else:
+            executors = self._even_executors(observation, pool, operators)
+            size, costs = len(executors), self._patients[operator].costs
+            diagnosis = diagnose_evenly(executors, limits, room, lambda after: costs.with_executors(size, after))
+        if diagnosis.treatment is Treatment.SCALE_OUT and diagnosis.strategy is not None:
+            self._service[pool].inherit(room.new, diagnosis.strategy.source)
+        decision = treat(operator, executors, diagnosis, limits)
+        return self._complaints.added(decision, executors, diagnosis, limits)
+
+    def _limits(self, observation: Observation, pool: str, operators: list[str]) -> Thresholds:
+        """Of several operators that share a pool, the tightest."""
+        mean_rate = self._mean_rate(observation, pool)
+        found: list[Thresholds] = []
+        for name in operators:
+            if (latency_s := self._bounds.latency_s(name)) is not None:
+                usual = Capacity(mean_rate, self.options.epsilon, self._patients[name].batch_cost_s)
+                found.append(thresholds(self.options, latency_s, usual))
+        if not found:
+            raise NotKnownError(f"no SLA concerns {', '.join(operators)}: give one, or the option L")
+        return min(found, key=lambda limits: limits.latency_s)
+
+    def _mean_rate(self, observation: Observation, pool: str) -> float:
+        rates = [self._capacity(pool, number).service_rate for number in observation.plan.pools[pool].executors]
+        return sum(rates) / len(rates)
+
+    def _capacity(self, pool: str, executor: int, batch_cost_s: float | None = None) -> Capacity:
+        rate = self._service[pool].rate(executor)
+        if rate is None:
+            raise NotKnownError(f"the service rate of executor {executor} is not known yet")
+        return Capacity(rate, self.options.epsilon, batch_cost_s)
+
+    def _room(self, observation: Observation, pool: str, operators: list[str], spare: float) -> Room:
+        budget, wanted = self._goal.budget, observation.plan.pools[pool]
+        size = len(wanted.executors)
+        most = min(budget.maximum(each) for each in operators)
+        least = max(budget.minimum(each) for each in operators)
+        return Room(wanted.next_executor, more=size < most and spare >= 1, fewer=size > least)
+
+    def _executors(self, observation: Observation, pool: str, operator: str) -> list[Executor]:
+        """By the map of the plan, which is in force when no treatment is under way."""
+        patient = self._patients[operator]
+        state, cost_s = patient.state, patient.batch_cost_s
+        assert state is not None
+        owned: dict[int, list[int]] = {number: [] for number in observation.plan.pools[pool].executors}
+        for index, number in enumerate(observation.plan.assignment[operator]):
+            owned[number].append(index)
+        return [
+            Executor.serving(
+                number,
+                self._capacity(pool, number, cost_s),
+                [state.substream(index) for index in indices],
+                state.latency_s(number, indices),
+            )
+            for number, indices in owned.items()
+        ]
+
+    def _even_executors(self, observation: Observation, pool: str, operators: list[str]) -> list[Executor]:
+        """All with the same share of everything that arrives, and the latency of the operator that fares worst."""
+        states = [state for name in operators if (state := self._patients[name].state) is not None]
+        numbers = observation.plan.pools[pool].executors
+        load = sum(float(state.arrival_rates.sum()) for state in states)
+        latency_s = max(state.overall_s() for state in states)
+        costs_s = [self._patients[name].batch_cost_s for name in operators]
+        cost_s = max((cost_s for cost_s in costs_s if cost_s is not None), default=None)
+        return [
+            Executor(number, self._capacity(pool, number, cost_s), load / len(numbers), latency_s) for number in numbers
+        ]
+
+
+def _failed(observation: Observation, pool: str) -> list[int]:
+    wanted = observation.plan.pools[pool].executors
+    states = observation.snapshot.executors_of(pool)
+    return [each.id for each in states if each.phase is ExecutorPhase.FAILED and each.id in wanted]
+
+
+def _replacement(observation: Observation, pool: str, operator: str) -> Decision | None:
+    """A new executor for one that has failed and did not come back for as long as the loop is patient."""
+    failed = _failed(observation, pool)
+    if not failed:
+        return None
+    reason = f"executor {', '.join(map(str, failed))} has failed and does not come back: a new one takes its place"
+    size = observation.plan.size(operator)
+    return Scale(operator=operator, executors=size, leaving=tuple(failed), reason=reason)
+
+
+def _growth(decision: Decision, observation: Observation) -> int:
+    return decision.executors - observation.plan.size(decision.operator) if isinstance(decision, Scale) else 0
