@@ -1,0 +1,1 @@
+"""Applications to try Rheostat with, and what feeds them."""

@@ -1,0 +1,64 @@
+"""Word count over sentences: split, then count by word. The cost of a sentence can be emulated by waiting."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pyspark.sql import DataFrame, SparkSession
+
+from rheostat.spark.latency import entered_at
+from rheostat.spark.record import per_record
+from rheostat.topology import Operator, Source, Topology
+
+SCHEMA = "entered timestamp, text string"
+
+
+def word_count(folder: Path, *, cost_s: float = 0.0, substreams: int = 8, words: int = 5) -> Topology:
+    """Sentences from JSON files in `folder` are split and their words counted; each sentence takes `cost_s` more."""
+    return Topology(
+        "word count",
+        [
+            Source("sentences", reader=_reader(folder)),
+            Operator("split", _split(cost_s), inputs="sentences", selectivity=words),
+            Operator("count", count_words, inputs="split", key="word", substreams=substreams),
+        ],
+    )
+
+
+def sentences(
+    weights: np.ndarray, rng: np.random.Generator, *, words: int = 5, rotate_at_s: float = float("inf")
+) -> Callable[[float], dict[str, Any]]:
+    """Makes sentences of words drawn by `weights`; from `rotate_at_s` on other words are the frequent ones."""
+    share = np.asarray(weights) / np.sum(weights)
+    turned = np.roll(share, len(share) // 2)
+
+    def make(time_s: float) -> dict[str, Any]:
+        drawn = rng.choice(len(share), size=words, p=share if time_s < rotate_at_s else turned)
+        return {"text": " ".join(f"word{index}" for index in drawn)}
+
+    return make
+
+
+def count_words(words: DataFrame) -> DataFrame:
+    return words.groupBy("word").count()
+
+
+def _reader(folder: Path) -> Callable[[SparkSession], DataFrame]:
+    @entered_at("entered")
+    def read(spark: SparkSession) -> DataFrame:
+        return spark.readStream.schema(SCHEMA).json(str(folder))
+
+    return read
+
+
+def _split(cost_s: float) -> Any:
+    @per_record("word string")
+    def split(sentence: dict[str, Any]) -> Iterator[dict[str, str]]:
+        if cost_s:
+            time.sleep(cost_s)
+        for word in sentence["text"].split():
+            yield {"word": word}
+
+    return split
