@@ -1,11 +1,17 @@
 import logging
+from types import SimpleNamespace
+
+import pytest
 
 from rheostat.decision import Regroup, Scale
+from rheostat.errors import PlantError
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, Snapshot
-from rheostat.spark.dealer import Dealer
+from rheostat.spark.dealer import Dealer, dealt_by
+from rheostat.spark.grouping import ByKey, Evenly, WholeFiles
 from rheostat.spark.no_pools import NoPools
 from rheostat.spark.plant import SparkPlant
+from rheostat.spark.unit import units_of
 from rheostat.topology import Operator, Source, Topology
 
 TOPOLOGY = Topology("t", [Source("s"), Operator("a", inputs="s"), Operator("b", inputs="a", key="k", substreams=4)])
@@ -71,3 +77,43 @@ def test_every_wanted_executor_stands_in_the_report_of_a_local_plant():
         (pool, number, ExecutorPhase.ACTIVE) for pool in ("a", "b") for number in (0, 1)
     ]
     assert report.owners == {"b": (0, 0, 1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("grouping", "expected"),
+    [
+        (None, Evenly(3)),
+        ("round-robin", Evenly(3)),
+        ("whole-files", WholeFiles(3)),
+        ("by-key:word", ByKey(3, "word")),
+    ],
+)
+def test_a_runtime_is_told_the_grouping_of_that_name(grouping, expected):
+    runtime = FakeRuntime(units_of(TOPOLOGY))
+    dealt_by(runtime)("a", grouping, 3)
+    assert runtime.told == [("a", expected)]
+
+
+def test_an_unknown_grouping_and_an_operator_without_a_query_are_refused():
+    with pytest.raises(PlantError, match="there is no grouping 'round-robbin'; did you mean 'round-robin'"):
+        dealt_by(FakeRuntime(units_of(TOPOLOGY)))("a", "round-robbin", 3)
+    with pytest.raises(PlantError, match="operator 'a' has no running query yet"):
+        dealt_by(FakeRuntime([]))("a", None, 3)
+
+
+@pytest.mark.parametrize("fused", [("s", "a"), ("a", "b")])
+def test_an_operator_that_shares_a_query_with_a_source_or_a_keyed_one_is_left_alone(fused):
+    runtime = FakeRuntime(units_of(TOPOLOGY, [fused]))
+    dealt_by(runtime)("a", None, 3)
+    assert runtime.told == []
+
+
+class FakeRuntime:
+    """Queries that do not run, and what was told about them."""
+
+    def __init__(self, units):
+        self.queries = {unit.name: SimpleNamespace(unit=unit) for unit in units}
+        self.told = []
+
+    def regroup(self, operator, grouping):
+        self.told.append((operator, grouping))

@@ -70,6 +70,7 @@ class PlainUsher:
     def __init__(self, allocation: Allocation, switches: Switches) -> None:
         self._allocation = allocation
         self._switches = switches
+        self._shown: dict[str, list[str]] = {}
         self._kept_out: set[str] = set()
         _LOG.warning(
             "without the JVM helpers there are no warm standbys, and new executors get work before they are warm"
@@ -79,15 +80,13 @@ class PlainUsher:
         return pin(df, profile)
 
     def show(self, operator: str, serving: Sequence[SparkExecutor], owners: Sequence[SparkExecutor]) -> None:
-        switch = self._switches(operator) if owners else None
-        if switch is None:
+        wanted = [owner.id for owner in owners]
+        if not wanted or self._shown.get(operator) == wanted or (switch := self._switches(operator)) is None:
             return
-        wrong = {
-            substream: owner
-            for substream, (owner, present) in enumerate(zip(owners, switch.owners(), strict=False))
-            if present is not None and owner.id != present
-        }
-        switch.move(wrong)
+        present = switch.owners()
+        switch.move({i: owner for i, owner in enumerate(owners) if present[i] not in (None, owner.id)})
+        if None not in present:
+            self._shown[operator] = wanted
 
     def keep_out(self, executor_ids: Iterable[str]) -> None:
         self._kept_out |= self._allocation.decommission(set(executor_ids) - self._kept_out)

@@ -16,12 +16,12 @@ from rheostat.clock import WallClock
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 from rheostat.spark.allocation import Allocation
+from rheostat.spark.own_allocation import start_own_allocation
 from rheostat.spark.plant import SparkPlant
 from rheostat.spark.pools import Pools
 from rheostat.topology import Operator, Source, Topology
 
 SUBSTREAMS = 4
-KEYED = Topology("keyed", [Source("rows"), Operator("count", inputs="rows", key="key", substreams=SUBSTREAMS)])
 PLAIN = Topology("plain", [Source("rows"), Operator("double", inputs="rows")])
 
 
@@ -29,23 +29,7 @@ PLAIN = Topology("plain", [Source("rows"), Operator("double", inputs="rows")])
 def elastic(spark: SparkSession) -> Iterator[SparkSession]:
     """The session, for tests that take its executors into their own hands."""
     yield spark
-    _restore_own_allocation(spark)
-
-
-def _restore_own_allocation(spark: SparkSession) -> None:
-    """A new allocation manager of Spark's, since a stopped one does not start again."""
-    jvm: Any = spark.sparkContext._jvm
-    context: Any = spark.sparkContext._jsc.sc()
-    manager = jvm.org.apache.spark.ExecutorAllocationManager(
-        context.schedulerBackend(),
-        context.listenerBus(),
-        context.conf(),
-        context.cleaner(),
-        jvm.org.apache.spark.util.SystemClock(),
-        context.resourceProfileManager(),
-        False,
-    )
-    manager.start()
+    start_own_allocation(spark, {})
 
 
 class Pipeline:
@@ -114,12 +98,14 @@ class Pipeline:
         report = self.pools.report
         return (report.plan == self.plan and report.settled and self.plant.reached(self.plan) != frozenset()) or None
 
-    def ran_on(self) -> dict[int, str]:
-        """The executor of each task of the last stage that the query ran."""
-        assert self.query is not None
+    def ran_on(self, query: StreamingQuery | None = None) -> dict[int, str]:
+        """The executor of each task in the last stage of the newest job that is over, of this or another query."""
+        query = query or self.query
+        assert query is not None
         tracker = self.spark.sparkContext.statusTracker()
         store: Any = self.spark.sparkContext._jsc.sc().statusStore()
-        job = tracker.getJobInfo(max(tracker.getJobIdsForGroup(str(self.query.runId))))
+        jobs = set(tracker.getJobIdsForGroup(str(query.runId))) - set(tracker.getActiveJobsIds())
+        job = tracker.getJobInfo(max(jobs))
         assert job is not None
         rows = store.taskList(max(job.stageIds), 0, 1000)
         return {rows.apply(i).index(): rows.apply(i).executorId() for i in range(rows.size())}
@@ -139,9 +125,9 @@ class Pipeline:
         return executor_id
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def pipelines(elastic: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Pipeline]]:
-    """Makes pipelines, one at a time; the last one ends with the module."""
+    """Makes pipelines, one at a time: a new one ends the one before."""
     running: list[Pipeline] = []
 
     def make(topology: Topology, plan: Plan, **options: Any) -> Pipeline:
@@ -153,6 +139,14 @@ def pipelines(elastic: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
     yield make
     while running:
         running.pop().close()
+
+
+@pytest.fixture(scope="package")
+def pair(pipelines: Callable[..., Pipeline], eventually: Any) -> Pipeline:
+    """A pool of two executors that serve a stateless operator, without a query."""
+    pipeline = pipelines(PLAIN, Plan.initial(PLAIN, 2))
+    eventually(pipeline.reached, "two executors", 240)
+    return pipeline
 
 
 def _processes() -> Iterator[tuple[int, dict[str, str]]]:

@@ -1,0 +1,133 @@
+"""How long a decision takes to have an effect on Spark: `python -m bench.effect`.
+
+A keyed count runs all the time in a pool of an embedded cluster. Each change is timed from the moment the plant is
+told: until it is ordered (the next stage obeys), and until the first batch under it is over. A move and the
+activation of a standby should take a batch or two, whatever the machine; a new executor takes what Spark takes to
+start a process and warm it up.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from rheostat.decision import Decision, Move, Moves, Scale
+from rheostat.plan import Plan
+from rheostat.snapshot import Snapshot
+from rheostat.spark.cluster import EmbeddedCluster
+from rheostat.spark.node import Node
+from rheostat.spark.plant import SparkPlant
+from rheostat.spark.pools import Pools
+from rheostat.spark.session import build_session
+from rheostat.topology import Operator, Source, Topology
+
+SUBSTREAMS = 4
+TOPOLOGY = Topology("count", [Source("rows"), Operator("count", inputs="rows", key="value", substreams=SUBSTREAMS)])
+DEADLINE_S = 600.0
+
+
+@dataclass
+class Trial:
+    """A pool with its query, and what is wanted of it."""
+
+    pools: Pools
+    plant: SparkPlant
+    query: StreamingQuery
+    plan: Plan
+
+    def time(self, what: str, decision: Decision) -> None:
+        """Print how long `decision` takes."""
+        start_s, first_batch = time.monotonic(), self._batch()
+        self.plan = self.plan.after(decision)
+        self.plant.apply(self.plan)
+        await_(lambda: "count" in self.plant.reached(self.plan))
+        ordered_s, batch = time.monotonic() - start_s, self._batch()
+        # The batch that was under way may have begun before; the one behind it has not.
+        await_(lambda: self._batch() >= batch + 2)
+        effect_s = time.monotonic() - start_s
+        print(f"{what:24} {ordered_s:9.2f} s {effect_s:9.2f} s {self._batch() - first_batch:7d} batches", flush=True)
+        await_(lambda: self.pools.report.settled)
+
+    def batch_s(self) -> float:
+        """The median duration of the last batches."""
+        durations = sorted(progress["batchDuration"] for progress in self.query.recentProgress[-20:])
+        return float(durations[len(durations) // 2]) / 1000
+
+    def _batch(self) -> int:
+        progress = self.query.lastProgress
+        return -1 if progress is None else int(progress["batchId"])
+
+
+def await_(condition: Callable[[], bool]) -> None:
+    end_s = time.monotonic() + DEADLINE_S
+    while not condition():
+        if time.monotonic() > end_s:
+            raise TimeoutError(f"waited {DEADLINE_S:.0f} s")
+        time.sleep(0.01)
+
+
+def start_query(spark: SparkSession, pools: Pools, folder: Path) -> StreamingQuery:
+    source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1000).option("numPartitions", 1)
+    rows = pools.place("count", source.load().selectExpr("value % 100 AS value"))
+    counts = pools.place("count", rows.groupBy("value").count())
+    writer = counts.writeStream.format("noop").outputMode("update")
+    return writer.option("checkpointLocation", str(folder / "checkpoint")).start()
+
+
+def run(spark: SparkSession, folder: Path) -> None:
+    plan = Plan.initial(TOPOLOGY, 2, standby={"count": 1})
+    with closing(Pools(spark, TOPOLOGY, plan, unpinned=0, directory=str(folder))) as pools:
+        query = start_query(spark, pools, folder)
+        plant = SparkPlant(TOPOLOGY, pools, lambda: Snapshot(0.0, ()), lambda *told: None).start()
+        try:
+            trial = Trial(pools, plant, query, plan)
+            await_(lambda: pools.report.settled and query.lastProgress is not None)
+            measure(trial)
+        finally:
+            query.stop()
+            plant.stop()
+
+
+def measure(trial: Trial) -> None:
+    print(f"{'decision':24} {'ordered':>11} {'first batch':>11}")
+    for source, target in ((0, 1), (1, 0)):
+        trial.time("move of a substream", Move(operator="count", moves=(Moves((0,), source, target),), reason="bench"))
+    trial.time("activation of a standby", Scale(operator="count", executors=3, reason="bench"))
+    trial.time("removal", Scale(operator="count", executors=2, reason="bench"))
+    trial.plan = without_standby(trial.plan)
+    trial.plant.apply(trial.plan)
+    await_(lambda: trial.pools.report.plan == trial.plan and trial.pools.report.settled)
+    trial.time("new executor", Scale(operator="count", executors=3, reason="bench"))
+    print(f"\nmedian batch: {trial.batch_s():.2f} s")
+
+
+def without_standby(plan: Plan) -> Plan:
+    pool = msgspec.structs.replace(plan.pools["count"], standby=0)
+    return msgspec.structs.replace(plan, revision=plan.revision + 1, pools={"count": pool})
+
+
+def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    settings: dict[str, Any] = {
+        "spark.executor.cores": 1,
+        "spark.executor.memory": "512m",
+        "spark.sql.shuffle.partitions": SUBSTREAMS,
+    }
+    with tempfile.TemporaryDirectory() as folder, EmbeddedCluster([Node("one", cores=4, memory="8g")]) as cluster:
+        spark = build_session("effect", cluster=cluster, settings=settings)
+        try:
+            run(spark, Path(folder))
+        finally:
+            spark.stop()
+
+
+if __name__ == "__main__":
+    main()

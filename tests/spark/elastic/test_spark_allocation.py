@@ -1,0 +1,71 @@
+import threading
+
+import pytest
+
+from rheostat.errors import PlantError
+from rheostat.spark.allocation import Allocation
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+
+def test_executors_are_listed_with_their_profile_host_and_slots(pair):
+    listed = [each for each in pair.allocation.executors() if each.profile == pair.pools.profile("double").id]
+    assert [each.slots for each in listed] == [1, 1]
+    assert all(each.host.startswith("127.0.0.") for each in listed)
+    assert {each.id for each in listed} == {member.spark.id for member in pair.pools.report.members}
+
+
+def test_a_busy_executor_is_not_killed_and_an_idle_one_is(pair, tmp_path, eventually):
+    held, release = tmp_path / "held", tmp_path / "release"
+    everyone = [member.spark.id for member in pair.pools.report.members]
+    df = pair.pools.place("double", pair.spark.range(2, numPartitions=2).mapInArrow(holding(held, release), "id long"))
+    job = threading.Thread(target=df.collect)
+    job.start()
+    try:
+        eventually(lambda: len(list(tmp_path.glob("held*"))) == 2 or None, "tasks on both", 240)
+        assert pair.allocation.kill(everyone) == frozenset()
+        assert len(pair.allocation.active_jobs()) == 1
+    finally:
+        release.touch()
+        job.join()
+    eventually(lambda: not pair.allocation.active_jobs() or None, "the end of the job", 60)
+    assert pair.allocation.kill(everyone[:1]) == {everyone[0]}
+    assert not pair.allocation.is_active(everyone[0])
+    eventually(lambda: pair.reached() if pair.spark_id(0) != everyone[0] else None, "the replacement", 240)
+
+
+def test_a_local_master_has_nothing_to_allocate():
+    with pytest.raises(PlantError, match=r"master 'local\[2\]' has no executors to allocate"):
+        Allocation(LocalSession())
+
+
+def holding(held, release):
+    """A task that says that it runs and waits to be let go, a minute at most."""
+
+    def work(batches):
+        import os
+        import time
+
+        open(f"{held}{os.getpid()}", "w").close()
+        end = time.monotonic() + 60
+        while not os.path.exists(release) and time.monotonic() < end:
+            time.sleep(0.05)
+        return batches
+
+    return work
+
+
+class LocalSession:
+    """As much of a session on `local[2]` as is looked at; this process has another one."""
+
+    master = "local[2]"
+
+    def __init__(self):
+        self.sparkContext = self._jsc = self
+        self._jvm = None
+
+    def sc(self):
+        return self
+
+    def schedulerBackend(self):
+        return object()

@@ -1,0 +1,28 @@
+"""A stateless operator in a pool that shrinks, loses an executor and grows, in the middle of batches."""
+
+import pytest
+
+from rheostat.decision import Scale
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+
+def test_no_row_is_lost_or_doubled_while_a_stateless_pool_changes(pair, eventually):
+    pair.start(lambda df: df.repartition(4).selectExpr("key", "2 * value"), "append")
+    pair.run()
+    assert set(pair.ran_on().values()) == {pair.spark_id(0), pair.spark_id(1)}
+    leaving = pair.spark_id(1)
+    pair.feed(5)
+    pair.want(pair.plan.after(Scale(operator="double", executors=1, reason="test")))
+    eventually(pair.reached, "the removal", 120)
+    pair.run()
+    assert set(pair.ran_on().values()) == {pair.spark_id(0)}
+    assert leaving not in pair.ran_on().values()
+    pair.feed(5)
+    pair.kill_9(0)
+    pair.want(pair.plan.after(Scale(operator="double", executors=2, reason="test")))
+    pair.run()
+    eventually(pair.reached, "two again", 240)
+    pair.run()
+    assert pair.result() == sorted((row["key"], 2 * row["value"]) for row in pair.fed())
+    assert pair.tasks[-1] == ("double", None, 2)

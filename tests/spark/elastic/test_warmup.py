@@ -1,0 +1,22 @@
+import pytest
+
+from rheostat.spark.warmup import QUERY_PREFIX, Kind, WarmUp
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+
+@pytest.mark.parametrize("kind", [Kind(), Kind(stateful=True, python=True)])
+def test_a_warm_up_runs_on_every_slot_of_the_given_executors_and_nowhere_else(pair, kind, tmp_path):
+    chosen = pair.pools.report.members[1].spark
+    before = tasks_of(pair)
+    WarmUp(pair.spark, pair.pools.profile("double"), kind, str(tmp_path)).run([chosen])
+    ran = {executor: count - before[executor] for executor, count in tasks_of(pair).items()}
+    assert {executor for executor, count in ran.items() if count} == {chosen.id}
+    assert list(tmp_path.iterdir()) == []
+    assert [query for query in pair.spark.streams.active if query.name.startswith(QUERY_PREFIX)] == []
+
+
+def tasks_of(pair):
+    """How many tasks each executor has had so far."""
+    rows = pair.spark.sparkContext._jsc.sc().statusStore().executorList(True)
+    return {rows.apply(i).id(): rows.apply(i).totalTasks() for i in range(rows.size())}
