@@ -11,6 +11,10 @@ from rheostat.snapshot import Snapshot
 from rheostat.topology import Operator
 
 
+class NotKnownError(Exception):
+    """Why nothing can be said about an operator at this turn, in words."""
+
+
 class Patient:
     """`state` is what the look of this turn showed, None when no slot ends with it; `problem` is a wrong setting that
     keeps it from being looked at; `batched` says that it runs in micro-batches."""
@@ -51,6 +55,26 @@ class Patient:
             self.problem = str(error)
             return
         self.state = self._prepared(wanted, turns.era).look(turns.number, snapshot)
+
+    @property
+    def seen(self) -> State:
+        """What this turn's look showed; a look that showed nothing usable is an error."""
+        if self.state is None:
+            raise NotKnownError("in the middle of a time slot")
+        return self.state
+
+    def check(self) -> None:
+        """Raise why it cannot be diagnosed now, if it cannot: a state with gaps at its end is not valid (4.3)."""
+        name = self._operator.name
+        if self.problem is not None:
+            raise ConfigError(self.problem)
+        if self.seen.unknown:
+            unknown = ", ".join(map(str, self.seen.unknown[:8]))
+            raise NotKnownError(f"the counts of {name!r} are not known (substreams {unknown})")
+        if not self.seen.measured:
+            raise NotKnownError(f"the arrival rates of {name!r} are not known yet")
+        if self.batched and self.batch_cost_s is None:
+            raise NotKnownError(f"no batch of {name!r} has ended yet")
 
     def _prepared(self, wanted: Timing, era: int) -> Examiner:
         """Slots only grow: what was seen would be lost each time that batches take a little shorter or longer."""

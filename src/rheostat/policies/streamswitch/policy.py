@@ -10,6 +10,7 @@ that takes its place. Only when that fails for longer than the loop is patient a
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from rheostat.decision import Decision, Hold, Scale
@@ -20,20 +21,16 @@ from rheostat.policies.streamswitch.capacity import Capacity
 from rheostat.policies.streamswitch.complaints import Complaints
 from rheostat.policies.streamswitch.diagnose import Room, Treatment, diagnose
 from rheostat.policies.streamswitch.even import diagnose_evenly
-from rheostat.policies.streamswitch.executor import Executor
+from rheostat.policies.streamswitch.failures import failed, replacement
 from rheostat.policies.streamswitch.health import Thresholds
 from rheostat.policies.streamswitch.options import StreamSwitchOptions
-from rheostat.policies.streamswitch.patient import Patient
+from rheostat.policies.streamswitch.patient import NotKnownError, Patient
+from rheostat.policies.streamswitch.roster import even_executors, keyed_executors
 from rheostat.policies.streamswitch.service_rates import ServiceRates
 from rheostat.policies.streamswitch.settings import thresholds
 from rheostat.policies.streamswitch.treat import treat
 from rheostat.policies.streamswitch.turns import Turns
 from rheostat.sla import Goal
-from rheostat.snapshot import ExecutorPhase
-
-
-class NotKnownError(Exception):
-    """Why nothing can be said about an operator at this turn, in words."""
 
 
 class StreamSwitch:
@@ -100,9 +97,8 @@ class StreamSwitch:
         operator = operators[0]
         try:
             self._check(observation, pool, operators)
-            if replacement := _replacement(observation, pool, operator):
-                return replacement
-            return self._treated(observation, pool, operators, spare)
+            replaced = replacement(observation, pool, operator)
+            return replaced or self._treated(observation, pool, operators, spare)
         except NotKnownError as reason:
             return Hold(operator=operator, reason=str(reason))
         except ConfigError as error:
@@ -111,61 +107,45 @@ class StreamSwitch:
     def _check(self, observation: Observation, pool: str, operators: list[str]) -> None:
         """Raise what keeps these operators from being diagnosed now."""
         if observation.settling.intersection(operators):
-            failed = _failed(observation, pool)
-            raise NotKnownError(
-                f"executor {', '.join(map(str, failed))} has failed and is waited for"
-                if failed
-                else "a treatment is under way"
-            )
+            gone = ", ".join(map(str, failed(observation, pool)))
+            raise NotKnownError(f"executor {gone} has failed and is waited for" if gone else "a treatment is under way")
+        if self._turns.period_s is None:
+            raise NotKnownError("the first look: rates are not known yet")
         for name in operators:
-            patient = self._patients[name]
-            if patient.problem is not None:
-                raise ConfigError(patient.problem)
-            if self._turns.period_s is None:
-                raise NotKnownError("the first look: rates are not known yet")
-            if patient.state is None:
-                raise NotKnownError("in the middle of a time slot")
-            if patient.state.unknown:
-                unknown = ", ".join(map(str, patient.state.unknown[:8]))
-                raise NotKnownError(f"the counts of {name!r} are not known (substreams {unknown})")
-            if not patient.state.measured:
-                raise NotKnownError(f"the arrival rates of {name!r} are not known yet")
-            if patient.batched and patient.batch_cost_s is None:
-                raise NotKnownError(f"no batch of {name!r} has ended yet")
+            self._patients[name].check()
 
     def _treated(self, observation: Observation, pool: str, operators: list[str], spare: float) -> Decision:
-        limits = self._limits(observation, pool, operators)
+        operator, numbers = operators[0], observation.plan.pools[pool].executors
+        limits = self._limits(numbers, pool, operators)
         room = self._room(observation, pool, operators, spare)
-        operator = operators[0]
+        patient = self._patients[operator]
+        costs_s = [self._patients[name].batch_cost_s for name in operators]
+        cost_s = max((cost_s for cost_s in costs_s if cost_s is not None), default=None)
+        capacity = partial(self._capacity, pool, cost_s)
         if len(operators) == 1 and self._goal.topology.operators[operator].keyed:
-            executors = self._executors(observation, pool, operator)
+            executors = keyed_executors(numbers, observation.plan.assignment[operator], patient.seen, capacity)
             diagnosis = diagnose(executors, limits, room)
         else:
-            executors = self._even_executors(observation, pool, operators)
-            size, costs = len(executors), self._patients[operator].costs
-            diagnosis = diagnose_evenly(executors, limits, room, lambda after: costs.with_executors(size, after))
+            executors = even_executors(numbers, [self._patients[name].seen for name in operators], capacity)
+            diagnosis = diagnose_evenly(executors, limits, room, partial(patient.costs.with_executors, len(numbers)))
         if diagnosis.treatment is Treatment.SCALE_OUT and diagnosis.strategy is not None:
             self._service[pool].inherit(room.new, diagnosis.strategy.source)
         decision = treat(operator, executors, diagnosis, limits)
         return self._complaints.added(decision, executors, diagnosis, limits)
 
-    def _limits(self, observation: Observation, pool: str, operators: list[str]) -> Thresholds:
+    def _limits(self, numbers: Sequence[int], pool: str, operators: list[str]) -> Thresholds:
         """Of several operators that share a pool, the tightest."""
-        mean_rate = self._mean_rate(observation, pool)
+        rate = sum(self._capacity(pool, None, number).service_rate for number in numbers) / len(numbers)
         found: list[Thresholds] = []
         for name in operators:
             if (latency_s := self._bounds.latency_s(name)) is not None:
-                usual = Capacity(mean_rate, self.options.epsilon, self._patients[name].batch_cost_s)
+                usual = Capacity(rate, self.options.epsilon, self._patients[name].batch_cost_s)
                 found.append(thresholds(self.options, latency_s, usual))
         if not found:
             raise NotKnownError(f"no SLA concerns {', '.join(operators)}: give one, or the option L")
         return min(found, key=lambda limits: limits.latency_s)
 
-    def _mean_rate(self, observation: Observation, pool: str) -> float:
-        rates = [self._capacity(pool, number).service_rate for number in observation.plan.pools[pool].executors]
-        return sum(rates) / len(rates)
-
-    def _capacity(self, pool: str, executor: int, batch_cost_s: float | None = None) -> Capacity:
+    def _capacity(self, pool: str, batch_cost_s: float | None, executor: int) -> Capacity:
         rate = self._service[pool].rate(executor)
         if rate is None:
             raise NotKnownError(f"the service rate of executor {executor} is not known yet")
@@ -177,52 +157,6 @@ class StreamSwitch:
         most = min(budget.maximum(each) for each in operators)
         least = max(budget.minimum(each) for each in operators)
         return Room(wanted.next_executor, more=size < most and spare >= 1, fewer=size > least)
-
-    def _executors(self, observation: Observation, pool: str, operator: str) -> list[Executor]:
-        """By the map of the plan, which is in force when no treatment is under way."""
-        patient = self._patients[operator]
-        state, cost_s = patient.state, patient.batch_cost_s
-        assert state is not None
-        owned: dict[int, list[int]] = {number: [] for number in observation.plan.pools[pool].executors}
-        for index, number in enumerate(observation.plan.assignment[operator]):
-            owned[number].append(index)
-        return [
-            Executor.serving(
-                number,
-                self._capacity(pool, number, cost_s),
-                [state.substream(index) for index in indices],
-                state.latency_s(number, indices),
-            )
-            for number, indices in owned.items()
-        ]
-
-    def _even_executors(self, observation: Observation, pool: str, operators: list[str]) -> list[Executor]:
-        """All with the same share of everything that arrives, and the latency of the operator that fares worst."""
-        states = [state for name in operators if (state := self._patients[name].state) is not None]
-        numbers = observation.plan.pools[pool].executors
-        load = sum(float(state.arrival_rates.sum()) for state in states)
-        latency_s = max(state.overall_s() for state in states)
-        costs_s = [self._patients[name].batch_cost_s for name in operators]
-        cost_s = max((cost_s for cost_s in costs_s if cost_s is not None), default=None)
-        return [
-            Executor(number, self._capacity(pool, number, cost_s), load / len(numbers), latency_s) for number in numbers
-        ]
-
-
-def _failed(observation: Observation, pool: str) -> list[int]:
-    wanted = observation.plan.pools[pool].executors
-    states = observation.snapshot.executors_of(pool)
-    return [each.id for each in states if each.phase is ExecutorPhase.FAILED and each.id in wanted]
-
-
-def _replacement(observation: Observation, pool: str, operator: str) -> Decision | None:
-    """A new executor for one that has failed and did not come back for as long as the loop is patient."""
-    failed = _failed(observation, pool)
-    if not failed:
-        return None
-    reason = f"executor {', '.join(map(str, failed))} has failed and does not come back: a new one takes its place"
-    size = observation.plan.size(operator)
-    return Scale(operator=operator, executors=size, leaving=tuple(failed), reason=reason)
 
 
 def _growth(decision: Decision, observation: Observation) -> int:
