@@ -24,7 +24,7 @@ def test_an_odometer_goes_on_with_another_process_and_leaves_out_its_past():
     odometer = Odometer(5.0)
     assert [odometer.read("1", 100.0), odometer.read("1", 103.0)] == [5.0, 8.0]
     assert [odometer.read("2", 50.0), odometer.read("2", 51.0)] == [8.0, 9.0]
-    assert odometer.read("2", 50.5) == 9.0
+    assert [odometer.read("2", 50.5), odometer.read("2", 51.0), odometer.read("2", 52.0)] == [9.0, 9.0, 10.0]
 
 
 def test_bytes_grow_with_rows_at_the_size_of_those_seen():

@@ -23,7 +23,8 @@ from rheostat.spark.ledger import Ledger
 from rheostat.spark.nodes import Nodes
 from rheostat.spark.own_allocation import OwnAllocation
 from rheostat.spark.progress import Queries
-from rheostat.spark.status import ExecutorFigures, StatusStore
+from rheostat.spark.status import StatusStore
+from rheostat.spark.useful import useful_times
 from rheostat.topology import Operator, Source, Topology
 from rheostat.words import executors as count
 
@@ -128,13 +129,10 @@ class Application:
         return frozenset({OPERATOR}) if self._crew.complete else frozenset()
 
     def _look(self) -> None:
-        """Tasks under way count as well: a long one would otherwise seem to be done all at once, at its end."""
-        now_s, running_s = self.clock.now(), dict[str, float]()
-        for task in self._status.running_tasks():
-            elapsed_s = max(0.0, now_s - task.launch_time * 1e-3)
-            running_s[task.executor_id] = running_s.get(task.executor_id, 0.0) + elapsed_s
-        executors = [e for e in self._status.executors() if e.profile == _DEFAULT_PROFILE and e.is_active]
-        self._crew.see(executors, {e.id: _useful_s(e, running_s.get(e.id, 0.0)) for e in executors})
+        seen = useful_times(self._status, self.clock.now())
+        ours = [each for each in seen if each.executor.profile == _DEFAULT_PROFILE and each.executor.is_active]
+        executors = [each.executor for each in ours]
+        self._crew.see(executors, {each.executor.id: each.useful_s for each in ours})
         self._nodes.see(executors)
 
     def _streams(self) -> tuple[StreamState, ...]:
@@ -151,10 +149,6 @@ class Application:
         if self._missing_since_s is None or now_s - self._missing_since_s < _PATIENCE_S:
             return ()
         return (f"{missing} of {count(wanted)} have not come in {human(_PATIENCE_S)}: the cluster may have no room",)
-
-
-def _useful_s(executor: ExecutorFigures, running_s: float) -> float:
-    return (executor.task_s + running_s) / max(1, executor.slots)
 
 
 def _most_executors(spark: SparkSession) -> int | None:

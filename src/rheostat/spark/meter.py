@@ -18,9 +18,10 @@ from rheostat.spark.nodes import Nodes
 from rheostat.spark.operator_meter import OperatorMeter
 from rheostat.spark.pools import PoolMember, PoolsReport
 from rheostat.spark.runtime import Runtime
-from rheostat.spark.status import ExecutorFigures, StatusStore
+from rheostat.spark.status import StatusStore
 from rheostat.spark.tally import Odometer, Portion, merged
 from rheostat.spark.tasks import TaskSampler
+from rheostat.spark.useful import useful_times
 
 Member = tuple[str, int]
 """A pool and a number in it."""
@@ -53,17 +54,17 @@ class Meter:
 
     def read(self) -> Snapshot:
         report = self._report()
-        figures = {each.id: each for each in self._store.executors()}
         now_s = self._clock.now()
+        seen = useful_times(self._store, now_s)
         operators = self._operators.values()
         for operator in operators:
             operator.look()
         self._sample()
-        busy_s = self._useful(report, figures)
+        busy_s = self._useful(report, {each.executor.id: each.useful_s for each in seen})
         numbers = {m.spark.id: m.number for m in report.members if m.spark is not None}
         for operator in operators:
-            operator.book(numbers, {each.id: each.slots for each in figures.values()})
-        self._nodes.see(figures.values())
+            operator.book(numbers, {each.executor.id: each.executor.slots for each in seen})
+        self._nodes.see(each.executor for each in seen)
         return Snapshot(
             time_s=now_s,
             operators=tuple(self._operator(operator, report, now_s) for operator in operators),
@@ -77,19 +78,19 @@ class Meter:
 
     def _sample(self) -> None:
         """The tasks of the last batch of each query."""
-        runs = {operator.run_id: operator for operator in self._operators.values() if operator.run_id is not None}
+        runs = {run: operator for operator in self._operators.values() if (run := operator.run_id) is not None}
         samples = self._sampler.sample({run: operator.last_batch for run, operator in runs.items()})
         for run, sample in samples.items():
             runs[run].sample = sample
 
-    def _useful(self, report: PoolsReport, figures: Mapping[str, ExecutorFigures]) -> dict[Member, float]:
-        """Useful time under each number. What is gone still counts for its pool."""
+    def _useful(self, report: PoolsReport, useful_s: Mapping[str, float]) -> dict[Member, float]:
+        """Useful time under each number, from that of Spark's executors. What is gone still counts for its pool."""
         useful: dict[Member, float] = {}
         for member in report.members:
             key = (member.pool, member.number)
             odometer = self._busy.setdefault(key, Odometer())
-            if member.spark is not None and (seen := figures.get(member.spark.id)) is not None:
-                odometer.read(seen.id, seen.task_s / max(1, seen.slots))
+            if member.spark is not None and member.spark.id in useful_s:
+                odometer.read(member.spark.id, useful_s[member.spark.id])
             useful[key] = odometer.total
         for key in self._busy.keys() - useful.keys():
             self._retired_s[key[0]] = self._retired_s.get(key[0], 0.0) + self._busy.pop(key).total
@@ -100,9 +101,8 @@ class Meter:
         alone = pool is not None and report.plan.sharing(pool) == [operator.name]
         if pool is None or not alone or all(member.spark is None for member in report.members):
             return operator.state(now_s, None)
-        return operator.state(now_s, self._retired_s.get(pool, 0.0) + sum(
-            odometer.total for (name, _), odometer in self._busy.items() if name == pool
-        ))  # fmt: skip
+        present_s = sum(odometer.total for (name, _), odometer in self._busy.items() if name == pool)
+        return operator.state(now_s, self._retired_s.get(pool, 0.0) + present_s)
 
     def _executor(self, member: PoolMember, report: PoolsReport, busy_s: Mapping[Member, float]) -> ExecutorState:
         """One that has not come yet has the counters of the one before it; on a local master there are none."""

@@ -29,6 +29,8 @@ class OperatorMeter:
         self.name = name
         self._runtime = runtime
         self._substream_count = runtime.topology.operators[name].substream_count
+        self._asked: StreamingQuery | None = None
+        self._run_id: str | None = None
         self.sample: BatchTasks | None = None
         self.last_batch = -1
         self.entry_latency: Latency | None = None
@@ -65,7 +67,9 @@ class OperatorMeter:
     def run_id(self) -> str | None:
         """Of the query that runs it; None for the operators that a query begins with another one's."""
         query = self._query()
-        return None if query is None else str(query.runId)
+        if query is not self._asked:
+            self._asked, self._run_id = query, None if query is None else str(query.runId)
+        return self._run_id
 
     def look(self) -> None:
         """Take note of the batches that were committed since the last look, and of what waits now."""

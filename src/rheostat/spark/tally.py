@@ -47,7 +47,8 @@ class Odometer:
     def read(self, instance: str, value: float) -> float:
         """The total, now that `instance` has counted to `value`. What it counted before it came is not ours."""
         if instance == self._instance:
-            self.total += max(0.0, value - self._last)
+            value = max(value, self._last)
+            self.total += value - self._last
         self._instance, self._last = instance, value
         return self.total
 
