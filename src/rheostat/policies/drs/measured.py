@@ -1,13 +1,13 @@
 """The network as it is measured: a station for each pool, and the executors it has now."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from rheostat.measure.measures import OperatorMeasures
 from rheostat.policies.drs.batch_costs import BatchCosts
 from rheostat.policies.drs.demand import Demand
 from rheostat.policies.drs.options import DrsOptions
+from rheostat.policies.drs.routes import Routes
 from rheostat.policies.policy import Observation
 from rheostat.queueing import Allocation, Model, Network, Station
 from rheostat.sla import Goal
@@ -18,11 +18,15 @@ class NotKnownError(Exception):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """`operators` holds those of each station: what is decided for a pool is decided in the name of the first."""
+    """`operators` holds those of each station: what is decided for a pool is decided in the name of the first.
+
+    `idle` says that nothing arrives and nothing is queued anywhere.
+    """
 
     running: Allocation
     operators: tuple[tuple[str, ...], ...]
     latency_s: float | None
+    idle: bool
 
     @property
     def network(self) -> Network:
@@ -37,9 +41,11 @@ class NetworkMeasurer:
         self._goal, self._options = goal, options
         self._service_rates: dict[str, float] = {}
         self._batches = {name: BatchCosts() for name in goal.topology.operators}
+        self._routes = Routes(goal.topology)
 
     def learn(self, observation: Observation) -> None:
-        """Remember what `observation` says about services and batches."""
+        """Remember what `observation` says about streams, services and batches."""
+        self._routes.see(observation.snapshot)
         for name, measures in observation.measures.operators.items():
             if measures.service_rate is not None:
                 self._service_rates[name] = measures.service_rate
@@ -52,10 +58,12 @@ class NetworkMeasurer:
         plan = observation.plan
         pools = [(pool, tuple(plan.sharing(pool))) for pool in plan.pools]
         served = [(pool, operators) for pool, operators in pools if operators]
-        stations = tuple(self._station(observation, pool, operators) for pool, operators in served)
+        rates = self._arrival_rates(observation)
+        stations = tuple(self._station(observation, pool, operators, rates) for pool, operators in served)
         sizes = tuple(len(plan.pools[pool].executors) for pool, _ in served)
         network = Network(stations, self._external_rate(observation, stations))
-        return Measured(Allocation(network, sizes), tuple(each for _, each in served), observation.measures.latency_s)
+        operators = tuple(each for _, each in served)
+        return Measured(Allocation(network, sizes), operators, observation.measures.latency_s, _idle(observation))
 
     def _external_rate(self, observation: Observation, stations: Iterable[Station]) -> float:
         rate = observation.measures.external_rate
@@ -67,8 +75,22 @@ class NetworkMeasurer:
             raise NotKnownError("nothing enters, and what is on its way says nothing about the load to come")
         return 1.0  # nothing arrives anywhere: every expected latency is 0, at any rate
 
-    def _station(self, observation: Observation, pool: str, operators: Sequence[str]) -> Station:
-        demands = [self._demand(observation, name) for name in operators]
+    def _arrival_rates(self, observation: Observation) -> dict[str, float]:
+        """λ of each operator: as measured, or as it would be without bottlenecks and batches on the way."""
+        measured: dict[str, float] = {}
+        for name, measures in observation.measures.operators.items():
+            if measures.arrival_rate is None:
+                raise NotKnownError(f"the arrivals at {name!r} could not be measured")
+            measured[name] = measures.arrival_rate
+        external_rate = observation.measures.external_rate
+        if self._options.arrivals == "measured" or not external_rate:
+            return measured
+        return self._routes.arrival_rates(external_rate) or measured
+
+    def _station(
+        self, observation: Observation, pool: str, operators: Sequence[str], rates: Mapping[str, float]
+    ) -> Station:
+        demands = [self._demand(observation, name, rates[name]) for name in operators]
         demand = demands[0] if len(demands) == 1 else Demand.together(demands)
         least = max(self._goal.budget.minimum(name) for name in operators)
         most = min(self._most(name, operators) for name in operators)
@@ -80,22 +102,19 @@ class NetworkMeasurer:
         counts = [self._goal.topology.operators[each].substream_count for each in operators]
         return min(bound, max(counts)) if all(counts) else bound
 
-    def _demand(self, observation: Observation, name: str) -> Demand:
+    def _demand(self, observation: Observation, name: str, arrival_rate: float) -> Demand:
         measures = observation.measures.operators[name]
-        rate = measures.arrival_rate
-        if rate is None:
-            raise NotKnownError(f"the arrivals at {name!r} could not be measured")
         return Demand(
-            arrival_rate=rate,
-            service_rate=self._service_rate(name, measures),
+            arrival_rate=arrival_rate,
+            service_rate=self._service_rate(name, arrival_rate),
             arrival_scv=measures.arrival_scv,
             service_scv=measures.service_scv,
             batch_cost_s=self._batches[name].fitted(),
         )
 
-    def _service_rate(self, name: str, measures: OperatorMeasures) -> float:
+    def _service_rate(self, name: str, arrival_rate: float) -> float:
         rate = self._service_rates.get(name)
-        if rate is None and measures.arrival_rate:
+        if rate is None and arrival_rate:
             raise NotKnownError(f"the service rate of {name!r} could not be measured yet")
         return rate or 1.0  # without arrivals it does not matter
 
@@ -112,3 +131,7 @@ class NetworkMeasurer:
 def _in_batches(observation: Observation, operators: Iterable[str]) -> bool:
     states = (observation.snapshot.operator.get(name) for name in operators)
     return any(state is not None and state.batch is not None for state in states)
+
+
+def _idle(observation: Observation) -> bool:
+    return all(m.arrival_rate == 0 and m.queued == 0 for m in observation.measures.operators.values())

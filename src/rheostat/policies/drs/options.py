@@ -21,7 +21,10 @@ Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 
 
 class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
-    """What DRS can be told. N_m, every which record is measured, is told to the plant that measures."""
+    """What DRS can be told. N_m, every how manieth record is measured, is told to the plant that measures.
+
+    The defaults are for use; `arrivals="measured"`, `margin=0` and `reallocation_cost=0` are the paper's.
+    """
 
     problem: Annotated[
         Literal["auto", "k_max", "t_max"],
@@ -47,16 +50,20 @@ class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
         Literal["auto", "mmk", "gigk", "microbatch"],
         Told(description="queueing model; auto: microbatch where there are batches, gigk where variation is measured"),
     ] = "auto"
+    arrivals: Annotated[
+        Literal["routed", "measured"],
+        Told(description="routed: from the rate at the sources and the shares that streams carry on; measured (DRS)"),
+    ] = "routed"
     correction: Annotated[
         Literal["ratio", "regression", "none"],
         Told(description="how estimates become predictions: by measured/estimated, or a line through the last ones"),
     ] = "ratio"
     margin: Annotated[
-        Share, Told(description="the share of the service rate that is not counted on (StreamSwitch's ε)")
-    ] = 0.0
+        Share, Told(description="the share of the service rate that is not counted on (StreamSwitch's ε); DRS has 0")
+    ] = 0.2
     reallocation_cost: Annotated[
         Duration, Told(description="seconds of work lost by an act, to be made up for until the next possible one")
-    ] = 0
+    ] = "100ms"
     smoothing: Annotated[
         str, Told(description='how measures are smoothed: "none", "alpha:0.8" (α) or "window:6" (w)')
     ] = "window:3"

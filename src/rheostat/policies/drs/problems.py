@@ -54,6 +54,12 @@ class Situation(msgspec.Struct, frozen=True):
         """Whether what runs cannot keep up, whatever was measured so far."""
         return math.isinf(self.network.expected_latency_s(self.running.executors))
 
+    def measured_below(self, t_min_s: float) -> bool:
+        """Nothing is taken away on a guess: latency must be measured, or nothing be there to measure."""
+        if self.measured.latency_s is None:
+            return self.measured.idle
+        return self.measured.latency_s < t_min_s
+
     def told(self) -> str:
         """The latency in words, as the beginning of a reason."""
         how = "expected" if self.measured.latency_s is None else "measured"
@@ -95,10 +101,9 @@ class FewestExecutors:
             return self._more(situation, f"{situation.told()} is above T_max {human(self._t_max_s)}")
         if situation.overloaded():
             return self._more(situation, f"{situation.told()}, but the load is more than what runs can serve")
-        if situation.latency_s() < self._t_min_s:
+        if situation.measured_below(self._t_min_s):
             return self._fewer(situation, f"{situation.told()} is below T_min {human(self._t_min_s)}")
-        between = f"{human(self._t_min_s)} and {human(self._t_max_s)}"
-        return self._otherwise(situation, f"{situation.told()} is between {between}")
+        return self._otherwise(situation, f"{situation.told()} is within T_max {human(self._t_max_s)}")
 
     def _more(self, situation: Situation, trigger: str) -> Proposal:
         """MinProcessors; never fewer than now while latency is too high."""

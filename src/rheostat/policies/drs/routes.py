@@ -1,0 +1,83 @@
+"""Where records go, learned from what went over the streams: arrivals everywhere from the rate at which they enter.
+
+What is measured at an operator behind a bottleneck is what the bottleneck lets through, and behind a micro-batch
+nothing arrives for a while and then everything at once. Neither is the load to plan for. The traffic equations
+give that, from the rate at the sources and the rows that each operator was seen to write for a row it read.
+"""
+
+from rheostat.errors import TopologyError
+from rheostat.queueing import Route, arrival_rates
+from rheostat.snapshot import Snapshot
+from rheostat.topology import Topology
+
+_KEPT = 0.9
+"""What a period's rows count for in the next one: shares follow a drift within some ten periods."""
+
+
+class _Grown:
+    """By how much a cumulative counter grew of late."""
+
+    __slots__ = ("_last", "rows")
+
+    def __init__(self) -> None:
+        self._last: int | None = None
+        self.rows = 0.0
+
+    def update(self, value: int | None) -> None:
+        if value is None:
+            return
+        last, self._last = self._last, value
+        self.rows = _KEPT * self.rows + (max(0, value - last) if last is not None else 0)
+
+
+class Routes:
+    """Follows all streams of a topology."""
+
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
+        self._streams = {(stream.name, stream.consumer): _Grown() for stream in topology.streams}
+        self._completed = {name: _Grown() for name in topology.operators}
+
+    def see(self, snapshot: Snapshot) -> None:
+        for state in snapshot.operators:
+            if state.name in self._completed:
+                self._completed[state.name].update(state.completed)
+        for stream in snapshot.streams:
+            if (stream.name, stream.consumer) in self._streams:
+                self._streams[stream.name, stream.consumer].update(stream.rows)
+
+    def arrival_rates(self, external_rate: float) -> dict[str, float] | None:
+        """λ of each operator when records enter at `external_rate`; None when it cannot be told.
+
+        The declared selectivity stands in where an operator has not completed anything yet.
+        """
+        external = self._external(external_rate)
+        if external is None:
+            return None
+        routes = [
+            Route(stream.producer, stream.consumer, self._share(stream.producer, stream.name, stream.consumer))
+            for stream in self._topology.streams
+            if stream.producer in self._completed
+        ]
+        try:
+            return arrival_rates(list(self._completed), external, routes)
+        except TopologyError:  # for a moment a loop may write more than it reads
+            return None
+
+    def _external(self, external_rate: float) -> dict[str, float] | None:
+        sources = self._topology.sources
+        rows = {name: max(grown.rows for (s, _), grown in self._streams.items() if s == name) for name in sources}
+        total = sum(rows.values())
+        if not total and len(sources) > 1:
+            return None
+        rates: dict[str, float] = {}
+        for stream in self._topology.streams:
+            if stream.producer in sources:
+                share = rows[stream.producer] / total if total else 1.0
+                rates[stream.consumer] = rates.get(stream.consumer, 0.0) + share * external_rate
+        return rates
+
+    def _share(self, producer: str, name: str, consumer: str) -> float:
+        written, completed = self._streams[name, consumer].rows, self._completed[producer].rows
+        declared = self._topology.operators[producer].selectivities[name]
+        return written / completed if completed and written else declared
