@@ -16,7 +16,7 @@ STARTING, WARM, ACTIVE, LEAVING, REQUESTED = (
 
 
 def executor(executor_id: str) -> SparkExecutor:
-    return SparkExecutor(executor_id, "127.0.0.2:4000", profile=1, slots=1, busy=0)
+    return SparkExecutor(executor_id, "127.0.0.2:4000", profile=1, slots=1)
 
 
 def executors(*ids: str) -> list[SparkExecutor]:

@@ -18,13 +18,12 @@ _PORT = re.compile(r":\d+$")
 
 
 class SparkExecutor(msgspec.Struct, frozen=True, rename="camel"):
-    """One executor as Spark's driver sees it now; `busy` is the number of tasks it runs."""
+    """One executor as Spark's driver sees it now; `slots` is how many tasks it runs at once."""
 
     id: str
     host_port: str
     profile: int = msgspec.field(name="resourceProfileId")
     slots: int = msgspec.field(name="maxTasks")
-    busy: int = msgspec.field(name="activeTasks")
 
     @property
     def host(self) -> str:
@@ -71,9 +70,12 @@ class Allocation:
         if not self._backend.requestTotalExecutors(self._scala_map(totals), none_local, no_hosts):
             raise PlantError(f"the cluster manager did not take the request for executors (by profile): {dict(totals)}")
 
-    def kill(self, executor_ids: Iterable[str]) -> frozenset[str]:
-        """End those that are idle, without a replacement; what is not returned was busy and lives on."""
-        return self._ended(self._backend.killExecutors(self._scala_seq(executor_ids), False, False, False))
+    def kill(self, executor_ids: Iterable[str], *, force: bool = False) -> frozenset[str]:
+        """End those that are idle (with `force` all of them) without a change of the totals; the ids of who ends.
+
+        What is not returned was busy and lives on, or is on its way out already.
+        """
+        return self._ended(self._backend.killExecutors(self._scala_seq(executor_ids), False, False, force))
 
     def decommission(self, executor_ids: Iterable[str]) -> frozenset[str]:
         """Have no more tasks given to those, for good. They live until killed."""

@@ -75,9 +75,9 @@ class Pools:
         self._spark, self._topology, self._plan = spark, topology, plan
         self._unpinned, self._patience_s, self._directory = unpinned, patience_s, directory
         self._allocation = Allocation(spark)
-        self._usher: Usher = SeatUsher(spark) if Seats.can_be_had(spark) else PlainUsher(self._allocation, switches)
         self._nodes = {name: _node_of(name, pool, nodes or {}) for name, pool in plan.pools.items()}
         self._profiles = {name: pool_profile(spark, cores=cores, node=self._nodes[name]) for name in plan.pools}
+        self._usher = self._new_usher(switches)
         self._pools = {name: Pool(name, self._wanted(pool)) for name, pool in plan.pools.items()}
         self._owners: dict[str, list[SparkExecutor]] = {}
         self._totals: dict[int, int] = {}
@@ -101,9 +101,10 @@ class Pools:
         """`df` of an operator, with its stage in the operator's pool; of a source, as it is."""
         if part not in self._plan.pool_of:
             return df
-        if _uses_python(df):
+        # What is not streaming is one batch of a query that was looked at when it started.
+        if df.isStreaming and _uses_python(df):
             self._python.add(part)
-        return self._usher.place(part, self._profiles[self._plan.pool_of[part]], df)
+        return self._usher.place(part, df)
 
     def follow(self, plan: Plan) -> None:
         """Work towards `plan` from the next step on. Pools are made once: a plan with other ones is refused."""
@@ -128,6 +129,7 @@ class Pools:
             seated = self._seat(plan, name)
             self._dismiss(pool, seated, jobs, now_s)
             self._begin_warm_up(name)
+        self._trim([executor.id for executor in executors if executor.profile == _DEFAULT_PROFILE])
         self._ask_for_totals()
         self._report = self._reported(plan, now_s)
         return self._report
@@ -137,7 +139,13 @@ class Pools:
         self._helpers.shutdown(wait=True, cancel_futures=True)
         self._allocation.request({_DEFAULT_PROFILE: self._unpinned})
         ours = {profile.id for profile in self._profiles.values()}
-        self._allocation.kill(each.id for each in self._allocation.executors() if each.profile in ours)
+        self._allocation.kill((e.id for e in self._allocation.executors() if e.profile in ours), force=True)
+
+    def _new_usher(self, switches: Switches) -> Usher:
+        profiles = {operator: self._profiles[pool] for operator, pool in self._plan.pool_of.items()}
+        if Seats.can_be_had(self._spark):
+            return SeatUsher(self._spark, profiles)
+        return PlainUsher(self._allocation, profiles, switches)
 
     def _wanted(self, pool: PoolPlan) -> PoolPlan:
         return pool if self._usher.can_keep_out else msgspec.structs.replace(pool, standby=0)
@@ -159,6 +167,11 @@ class Pools:
         self._usher.keep_out(executor.id for executor in pool.leaving() if executor.id not in seated)
         if doomed := pool.to_dismiss(seated, jobs, now_s):
             pool.dismissed(self._allocation.kill(doomed))
+
+    def _trim(self, unpinned: Sequence[str]) -> None:
+        """Spark's own allocation may have left more than is kept from now on."""
+        if surplus := unpinned[self._unpinned :]:
+            self._allocation.kill(surplus)
 
     def _begin_warm_up(self, name: str) -> None:
         new = self._pools[name].to_warm_up()

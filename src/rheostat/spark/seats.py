@@ -2,7 +2,8 @@
 
 A stage that is placed here asks, each time it is submitted, for the executors that are seated at that moment: a
 task with state for the one that has its substream, any other task for whichever is free. An executor that has no
-seat gets no work: a warm standby, or one about to leave. Needs the JVM helpers.
+seat gets no work: a warm standby, or one about to leave. Needs the JVM helpers, and a `spark.locality.wait.process`
+that is longer than a batch: after that Spark gives a waiting task to anyone.
 """
 
 from collections.abc import Iterable

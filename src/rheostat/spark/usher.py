@@ -1,7 +1,7 @@
 """How work reaches the executors meant for it: by seats, or without the JVM helpers by what plain Spark offers."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from pyspark.resource import ResourceProfile
@@ -24,7 +24,7 @@ class Usher(Protocol):
     can_keep_out: bool
     """Whether executors can be kept free of work: without that there are no standbys and no warm-up."""
 
-    def place(self, operator: str, profile: ResourceProfile, df: DataFrame) -> DataFrame:
+    def place(self, operator: str, df: DataFrame) -> DataFrame:
         """`df`, with its stage where the operator's work is shown to."""
         ...
 
@@ -42,24 +42,17 @@ class SeatUsher:
 
     can_keep_out = True
 
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
-        self._seats: dict[str, Seats] = {}
+    def __init__(self, spark: SparkSession, profiles: Mapping[str, ResourceProfile]) -> None:
+        self._seats = {operator: Seats(spark, profile) for operator, profile in profiles.items()}
 
-    def place(self, operator: str, profile: ResourceProfile, df: DataFrame) -> DataFrame:
-        return self._of(operator, profile).place(df)
+    def place(self, operator: str, df: DataFrame) -> DataFrame:
+        return self._seats[operator].place(df)
 
     def show(self, operator: str, serving: Sequence[SparkExecutor], owners: Sequence[SparkExecutor]) -> None:
-        if operator in self._seats:
-            self._seats[operator].seat(serving, owners)
+        self._seats[operator].seat(serving, owners)
 
     def keep_out(self, executor_ids: Iterable[str]) -> None:
         """They have no seat: nothing is left to do."""
-
-    def _of(self, operator: str, profile: ResourceProfile) -> Seats:
-        if operator not in self._seats:
-            self._seats[operator] = Seats(self._spark, profile)
-        return self._seats[operator]
 
 
 class PlainUsher:
@@ -67,8 +60,9 @@ class PlainUsher:
 
     can_keep_out = False
 
-    def __init__(self, allocation: Allocation, switches: Switches) -> None:
+    def __init__(self, allocation: Allocation, profiles: Mapping[str, ResourceProfile], switches: Switches) -> None:
         self._allocation = allocation
+        self._profiles = profiles
         self._switches = switches
         self._shown: dict[str, list[str]] = {}
         self._kept_out: set[str] = set()
@@ -76,8 +70,8 @@ class PlainUsher:
             "without the JVM helpers there are no warm standbys, and new executors get work before they are warm"
         )
 
-    def place(self, operator: str, profile: ResourceProfile, df: DataFrame) -> DataFrame:
-        return pin(df, profile)
+    def place(self, operator: str, df: DataFrame) -> DataFrame:
+        return pin(df, self._profiles[operator])
 
     def show(self, operator: str, serving: Sequence[SparkExecutor], owners: Sequence[SparkExecutor]) -> None:
         wanted = [owner.id for owner in owners]

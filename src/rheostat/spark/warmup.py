@@ -5,13 +5,12 @@ Python worker. A micro-batch waits for its slowest task, so a cold executor woul
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from tempfile import gettempdir
 from typing import Any
 from uuid import uuid4
 
-from pyarrow import RecordBatch
 from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame, SparkSession
 
@@ -68,7 +67,8 @@ class WarmUp:
         source = session.readStream.format("rate-micro-batch").option("numPartitions", len(turns))
         rows = source.option("rowsPerBatch", _ROWS_PER_TASK * len(turns)).load()
         if self._kind.python:
-            rows = rows.mapInArrow(_same, rows.schema)
+            # A lambda travels by value: executors may not have this package.
+            rows = rows.mapInArrow(lambda batches: batches, rows.schema)
         work = seats.place(rows)
         if self._kind.stateful:
             work = seats.place(work.groupBy("value").count())
@@ -78,10 +78,6 @@ class WarmUp:
         jvm: Any = self._spark.sparkContext._jvm
         path = jvm.org.apache.hadoop.fs.Path(folder)
         path.getFileSystem(self._spark.sparkContext._jsc.hadoopConfiguration()).delete(path, True)
-
-
-def _same(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
-    return batches
 
 
 def _names(executors: Sequence[SparkExecutor]) -> str:

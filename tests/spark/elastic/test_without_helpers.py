@@ -1,0 +1,40 @@
+"""What is left when the JVM helpers are not to be had: pools and moves, but no standbys."""
+
+import pytest
+from pyspark.sql import functions as sf
+
+from rheostat.decision import Scale
+from rheostat.plan import Plan
+from rheostat.spark.seats import Seats
+from rheostat.spark.switch import Switch
+from rheostat.topology import Operator, Source, Topology
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+KEYED = Topology("keyed", [Source("rows"), Operator("count", inputs="rows", key="key", substreams=4)])
+
+
+def test_pools_change_and_substreams_move_by_plain_spark_alone(pipelines, eventually, monkeypatch, caplog):
+    def switch(operator):
+        return Switch(pipeline.spark, pipeline.query) if pipeline.query and pipeline.query.lastProgress else None
+
+    monkeypatch.setattr(Seats, "can_be_had", lambda spark: False)
+    pipeline = pipelines(KEYED, Plan.initial(KEYED, 2, standby={"count": 1}), switches=switch)
+    assert "without the JVM helpers there are no warm standbys" in caplog.text
+    pipeline.start(lambda df: df.groupBy("key").agg(sf.sum("value")), "complete")
+    eventually(pipeline.reached, "two executors and no standby", 240)
+    pipeline.run()
+    executors = [pipeline.spark_id(number) for number in (0, 1)]
+    wanted = tuple(executors[number] for number in pipeline.plan.assignment["count"])
+    eventually(lambda: switch("count").owners() == wanted or None, "the substreams to be shown round", 60)
+    pipeline.run()
+    assert pipeline.ran_on() == dict(enumerate(wanted))
+    pipeline.feed(3)
+    pipeline.want(pipeline.plan.after(Scale(operator="count", executors=1, leaving=(0,), reason="test")))
+    eventually(pipeline.reached, "the removal", 120)
+    pipeline.run()
+    assert set(pipeline.ran_on().values()) == {executors[1]}
+    sums = {}
+    for row in pipeline.fed():
+        sums[row["key"]] = sums.get(row["key"], 0) + row["value"]
+    assert pipeline.result() == sorted(sums.items())
