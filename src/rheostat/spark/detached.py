@@ -40,8 +40,14 @@ class State(msgspec.Struct, frozen=True):
     master_url: str
     web_url: str
     secret: str
-    kit: Kit
+    helpers: str | None
+    archive: str | None
     nodes: tuple[Node, ...]
+
+    @property
+    def kit(self) -> Kit:
+        helpers, archive = (Path(file) if file else None for file in (self.helpers, self.archive))
+        return Kit(helpers, archive)
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -209,7 +215,15 @@ def _locked(folder: Path) -> IO[bytes]:
 
 def _announce(folder: Path, cluster: EmbeddedCluster) -> None:
     at = cluster.address
-    state = State(os.getpid(), at.master_url, at.web_url, at.secret, at.kit, cluster.nodes)
+    state = State(
+        pid=os.getpid(),
+        master_url=at.master_url,
+        web_url=at.web_url,
+        secret=at.secret,
+        helpers=str(at.kit.helpers) if at.kit.helpers else None,
+        archive=str(at.kit.archive) if at.kit.archive else None,
+        nodes=cluster.nodes,
+    )
     write_private(_state_file(folder), msgspec.json.encode(state).decode())
 
 
