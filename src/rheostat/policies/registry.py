@@ -15,6 +15,7 @@ import msgspec
 
 from rheostat.errors import ConfigError, RheostatError, nearest
 from rheostat.measure.smoothing import parse_smoothing
+from rheostat.policies.drs.balanced import DrsLb
 from rheostat.policies.drs.policy import Drs
 from rheostat.policies.policy import Policy, PolicyOptions
 from rheostat.policies.static import Static
@@ -24,7 +25,7 @@ from rheostat.sla import Goal
 
 GROUP = "rheostat.policies"
 
-_BUILT_IN: tuple[type[Policy], ...] = (Static, Threshold, Drs, StreamSwitch)
+_BUILT_IN: tuple[type[Policy], ...] = (Static, Threshold, Drs, DrsLb, StreamSwitch)
 
 
 class PolicyWarning(UserWarning):

@@ -69,6 +69,15 @@ class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
     ] = "window:3"
 
 
+class DrsLbOptions(DrsOptions, frozen=True, kw_only=True):
+    """What DRS with load balance can be told besides: `margin` is ε there, the others as in `streamswitch`."""
+
+    l: Annotated[Duration | None, Told(description="l of streamswitch, the alert threshold of measured latency")] = None  # noqa: E741
+    L: Annotated[Duration | None, Told(description="L of streamswitch, the latency bound of every operator")] = None
+    T: Annotated[Duration | None, Told(description="T of streamswitch, the window of rates and latencies")] = None
+    delta: Annotated[Duration | None, Told(description="δ of streamswitch, the time between two looks")] = None
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The options in seconds and executors. `t_max_s` is None in problem (6), `k_max` may be so in problem (8)."""

@@ -9,28 +9,32 @@ _ROUNDING_S = 1e-9
 
 
 class Pace:
-    """Follows the plans it is shown. T_ra counts from the last act, and from the first observation before there was
-    one (the paper's figure 8). Smoothed measures count once they cover only time under the plan in force.
+    """Follows the plans it is shown. An act is a change of sizes. T_ra counts from the last one, and from the first
+    observation before there was one (the paper's figure 8). Smoothed measures count once they cover only time under
+    the sizes in force.
     """
 
     def __init__(self, t_ra_s: float, t_m_s: float, smoothing: str) -> None:
         self._t_ra_s, self._t_m_s = t_ra_s, t_m_s
         self._smoothed_over = periods_smoothed(smoothing)
         self._whole_periods: float = math.inf
-        self._revision: int | None = None
+        self._sizes: dict[str, int] | None = None
+        self._becoming_real = False
         self._seen_s = self._act_s = 0.0
         self._looked_s = -math.inf
 
     def see(self, observation: Observation) -> None:
         """One more moment, to be told of every one."""
-        time_s, revision = observation.snapshot.time_s, observation.plan.revision
-        acted = self._revision is not None and revision != self._revision
-        if self._revision is None:
+        time_s = observation.snapshot.time_s
+        sizes = {name: len(pool.executors) for name, pool in observation.plan.pools.items()}
+        acted = self._sizes is not None and sizes != self._sizes
+        if self._sizes is None:
             self._act_s = time_s
         elif acted:
             self._act_s = self._seen_s
-        self._revision, self._seen_s = revision, time_s
-        self._whole_periods = -1 if acted or observation.settling else self._whole_periods + 1
+        self._sizes, self._seen_s = sizes, time_s
+        self._becoming_real = bool(observation.settling) and (acted or self._becoming_real)
+        self._whole_periods = -1 if acted or self._becoming_real else self._whole_periods + 1
 
     def blind(self) -> str | None:
         """Why nothing should be looked at now, or None. Looking again must wait for T_m from now on."""
