@@ -1,9 +1,8 @@
 """What an executor is trusted with, and the latency that a load would have on it (StreamSwitch 4.2)."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from rheostat.queueing.margin import projected_latency_s
 from rheostat.queueing.microbatch import LATENCY_IN_BATCHES
 
 Stress = tuple[float, float]
@@ -15,25 +14,28 @@ class Capacity:
     """μ and the safety margin ε; `batch_cost_s` is what a batch costs beside its work on a micro-batch engine.
 
     Records one by one have L_i = 1/((1−ε)μ − λ). A micro-batch ends with its slowest executor, so there L_i is that
-    of the batch if all executors were as loaded as this one: 1.5·c/(1 − ρ) with ρ = λ/((1−ε)μ).
+    of the batch if all executors were as loaded as this one: 1.5·c/(1 − ρ) with ρ = λ/((1−ε)μ). Both are
+    `numerator`/(`trusted_rate` − λ).
     """
 
     service_rate: float
     margin: float = 0.0
     batch_cost_s: float | None = None
+    trusted_rate: float = field(init=False, repr=False, compare=False)
+    numerator: float = field(init=False, repr=False, compare=False)
 
-    @property
-    def trusted_rate(self) -> float:
-        return (1.0 - self.margin) * self.service_rate
+    def __post_init__(self) -> None:
+        trusted, batch_s = (1.0 - self.margin) * self.service_rate, self.batch_cost_s
+        object.__setattr__(self, "trusted_rate", trusted)
+        object.__setattr__(self, "numerator", 1.0 if batch_s is None else LATENCY_IN_BATCHES * batch_s * trusted)
 
     def latency_s(self, arrival_rate: float) -> float:
-        """L_i under `arrival_rate`: it grows with it, and is infinite from (1−ε)μ on."""
-        if self.batch_cost_s is None:
-            return projected_latency_s(arrival_rate, self.service_rate, self.margin)
-        trusted = self.trusted_rate
-        if arrival_rate >= trusted:
-            return math.inf
-        return LATENCY_IN_BATCHES * self.batch_cost_s * trusted / (trusted - arrival_rate)
+        """L_i under `arrival_rate`: it grows with it, and is infinite from (1−ε)μ on. Without arrivals it is 0, but
+        for the batches that others fill."""
+        if arrival_rate <= 0.0 and self.batch_cost_s is None:
+            return 0.0
+        spare = self.trusted_rate - arrival_rate
+        return self.numerator / spare if spare > 0.0 else math.inf
 
     def stress(self, arrival_rate: float) -> Stress:
         latency_s = self.latency_s(arrival_rate)

@@ -31,9 +31,10 @@ class State:
         """Whether all arrival rates are known: not at the first look."""
         return not self.unknown and not bool(np.isnan(self.arrival_rates).any())
 
-    def substream(self, index: int) -> Substream:
-        latency_s = float(self.latencies_s[index])
-        return Substream(index, float(self.arrival_rates[index]), None if np.isnan(latency_s) else latency_s)
+    def substreams(self) -> list[Substream]:
+        """All of them, in the order of their numbers."""
+        latencies_s = [None if latency_s != latency_s else latency_s for latency_s in self.latencies_s.tolist()]
+        return list(map(Substream, range(len(latencies_s)), self.arrival_rates.tolist(), latencies_s))
 
     def latency_s(self, executor: int, substreams: list[int]) -> float:
         """l_i: the mean over what completed in the window by the map in force then; where nothing completed, how

@@ -1,7 +1,7 @@
 """An executor as the diagnosis sees it: what it is trusted with, what it serves, how it fares."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from rheostat.policies.streamswitch.capacity import Capacity, Stress
@@ -24,6 +24,10 @@ class Executor:
     arrival_rate: float
     latency_s: float = 0.0
     substreams: tuple[Substream, ...] = ()
+    stress: Stress = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stress", self.capacity.stress(self.arrival_rate))
 
     @classmethod
     def serving(
@@ -31,16 +35,12 @@ class Executor:
     ) -> "Executor":
         """One whose arrivals are those of its substreams."""
         own = tuple(substreams)
-        return cls(number, capacity, sum(substream.arrival_rate for substream in own), latency_s, own)
+        return cls(number, capacity, sum([substream.arrival_rate for substream in own]), latency_s, own)
 
     @property
     def projected_s(self) -> float:
         """L_i as things are."""
-        return self.capacity.latency_s(self.arrival_rate)
-
-    @property
-    def stress(self) -> Stress:
-        return self.capacity.stress(self.arrival_rate)
+        return self.stress[0]
 
     def without(self, moved: Iterable[int]) -> "Executor":
         gone = frozenset(moved)
@@ -50,5 +50,5 @@ class Executor:
         return self._with((*self.substreams, *arriving))
 
     def _with(self, substreams: tuple[Substream, ...]) -> "Executor":
-        arrival_rate = sum(substream.arrival_rate for substream in substreams)
+        arrival_rate = sum([substream.arrival_rate for substream in substreams])
         return replace(self, arrival_rate=arrival_rate, substreams=substreams)

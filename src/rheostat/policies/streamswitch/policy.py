@@ -9,12 +9,13 @@ Operators without substreams of their own, and operators that share a pool, are 
 that takes its place. Only when that fails for longer than the loop is patient a new executor takes them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
 from rheostat.decision import Decision, Hold, Scale
 from rheostat.errors import ConfigError
+from rheostat.plan import Plan
 from rheostat.policies.policy import Observation, PolicyOptions
 from rheostat.policies.streamswitch.bounds import Bounds
 from rheostat.policies.streamswitch.capacity import Capacity
@@ -54,25 +55,24 @@ class StreamSwitch:
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool, in the name of the first operator it serves."""
-        self._examine(observation)
+        served = _served(observation.plan)
+        self._examine(observation, served)
         total = self._goal.budget.total
         spare = float("inf") if total is None else total - observation.plan.total
         decisions: list[Decision] = []
-        for pool in observation.plan.pools:
-            if operators := observation.plan.sharing(pool):
-                decision = self._decide(observation, pool, operators, spare)
-                spare -= max(0, _growth(decision, observation))
-                decisions.append(decision)
+        for pool, operators in served.items():
+            decision = self._decide(observation, pool, operators, spare)
+            spare -= max(0, _growth(decision, observation))
+            decisions.append(decision)
         return decisions
 
-    def _examine(self, observation: Observation) -> None:
+    def _examine(self, observation: Observation, served: Mapping[str, list[str]]) -> None:
         snapshot, plan = observation.snapshot, observation.plan
         self._turns.update(snapshot.time_s)
-        for pool, wanted in plan.pools.items():
-            operators = plan.sharing(pool)
+        for pool, operators in served.items():
             whole = observation.measures.operators[operators[0]].service_rate if len(operators) == 1 else None
             rates = self._service.setdefault(pool, ServiceRates(self.options.eta))
-            rates.update(snapshot.executors_of(pool), wanted.executors, whole)
+            rates.update(snapshot.executors_of(pool), plan.pools[pool].executors, whole)
         for patient in self._patients.values():
             patient.examine(snapshot, plan, self._turns)
         self._judge_bounds()
@@ -157,6 +157,14 @@ class StreamSwitch:
         most = min(budget.maximum(each) for each in operators)
         least = max(budget.minimum(each) for each in operators)
         return Room(wanted.next_executor, more=size < most and spare >= 1, fewer=size > least)
+
+
+def _served(plan: Plan) -> dict[str, list[str]]:
+    """The operators that each pool serves, in the order of the pools."""
+    served: dict[str, list[str]] = {pool: [] for pool in plan.pools}
+    for operator, pool in plan.pool_of.items():
+        served[pool].append(operator)
+    return {pool: operators for pool, operators in served.items() if operators}
 
 
 def _growth(decision: Decision, observation: Observation) -> int:

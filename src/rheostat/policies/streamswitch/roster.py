@@ -14,15 +14,13 @@ def keyed_executors(
     numbers: Sequence[int], assignment: Sequence[int], state: State, capacity: CapacityOf
 ) -> list[Executor]:
     """Each with its substreams by `assignment`, which is in force when no treatment is under way."""
+    substreams = state.substreams()
     owned: dict[int, list[int]] = {number: [] for number in numbers}
     for index, number in enumerate(assignment):
         owned[number].append(index)
     return [
         Executor.serving(
-            number,
-            capacity(number),
-            [state.substream(index) for index in indices],
-            state.latency_s(number, indices),
+            number, capacity(number), [substreams[index] for index in indices], state.latency_s(number, indices)
         )
         for number, indices in owned.items()
     ]

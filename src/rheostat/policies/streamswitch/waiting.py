@@ -21,4 +21,4 @@ class Waiting:
         self._since_s[known & ~waits] = np.nan
         self._since_s[waits & ~(stalled & ~np.isnan(self._since_s))] = time_s
         self._completed[known] = counts.completed[known]
-        return np.nan_to_num(time_s - self._since_s)
+        return np.where(np.isnan(self._since_s), 0.0, time_s - self._since_s)
