@@ -71,16 +71,15 @@ def metered(spark, cluster, tmp_path_factory) -> Iterator[SimpleNamespace]:
 
 @pytest.fixture(scope="module")
 def snapshots(metered, eventually) -> list[Snapshot]:
-    """Two readings, with batches of all operators before and between them."""
-    read: list[Snapshot] = []
+    """Readings with batches of all operators before and between them."""
 
-    def enough() -> bool | None:
+    def has_batches(count: int) -> bool | None:
+        return all(len(metered.runtime.batches(name)) >= count for name in TOPOLOGY.operators) or None
+
+    read = [metered.meter.read()]
+    for count in (2, 3, 5):
+        eventually(lambda count=count: has_batches(count), f"{count} batches of each operator", 280)
         read.append(metered.meter.read())
-        counts = [state.batch.count for state in read[-1].operators if state.batch is not None]
-        whole = [s for s in read[-1].substreams if s.completed] and read[-1].operator["keys"].service_scv is not None
-        return True if whole and min(counts) >= 10 else None
-
-    eventually(enough, "ten batches of each operator", 280)
     return read
 
 

@@ -76,17 +76,14 @@ class OperatorMeter:
         if not self._is_first:
             return
         self._fresh = self._runtime.batches(self.name, self.last_batch)
-        waiting = self._runtime.waiting(self.name)
-        known = {stream: arrivals for stream, arrivals in waiting.items() if arrivals is not None}
-        self._waiting = known if waiting and known.keys() == waiting.keys() else None
+        for batch in self._fresh:
+            self._count(batch)
+        self._waiting = self._not_committed()
+        if self._waiting is not None:
+            self._arrived = max(self._arrived, self._completed + sum(map(_rows, self._waiting.values())))
         self._latency = merged(batch.waited for batch in self._fresh)
         self.entry_latency = merged(batch.latency for batch in self._fresh)
         self._service_scv = self._service()
-        for batch in self._fresh:
-            self._count(batch)
-        if self._waiting is not None:
-            waiting_rows = sum(map(_rows, self._waiting.values()))
-            self._arrived = max(self._arrived, self._completed + waiting_rows)
         if self._fresh and self._substream_count:
             self._state_bytes = self._state()
 
@@ -197,6 +194,21 @@ class OperatorMeter:
     def _queued(self) -> int | None:
         """Rows of a batch that was committed between two questions wait in no stream and are in no record yet."""
         return None if self._waiting is None else self._arrived - self._completed
+
+    def _not_committed(self) -> dict[str, tuple[Arrival, ...]] | None:
+        """What waits, by stream; None if that is not known of all streams.
+
+        Spark tells a stream of a commit when the next batch begins. What was there when the last committed batch
+        began is in that batch.
+        """
+        waiting = self._runtime.waiting(self.name)
+        since_s = self._last_start_s or 0.0
+        known = {
+            stream: tuple(arrival for arrival in arrivals if arrival.published_s > since_s)
+            for stream, arrivals in waiting.items()
+            if arrivals is not None
+        }
+        return known if waiting and known.keys() == waiting.keys() else None
 
     def _count(self, batch: BatchRecord) -> None:
         rows = sum(batch.rows.values())
