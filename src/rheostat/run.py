@@ -33,13 +33,15 @@ from rheostat.spark.plant import SparkPlant
 from rheostat.spark.pools import Pools
 from rheostat.spark.results import Sink
 from rheostat.spark.runtime import Runtime
-from rheostat.spark.session import build_session
+from rheostat.spark.session import Setting, build_session
 from rheostat.topology import Topology as Blueprint
 
 JOURNAL = "journal.db"
 GROUPINGS: dict[str, type[Evenly] | type[WholeFiles]] = {"round-robin": Evenly, "whole-files": WholeFiles}
 _LOG = logging.getLogger("rheostat")
 _PATIENCE_S = 30.0
+_SMALL_EXECUTORS: dict[str, Setting] = {"spark.executor.cores": 1, "spark.executor.memory": "768m"}
+"""On a cluster of our own an executor is one slot; without a number it would take all cores of its node."""
 
 
 class Topology(Blueprint):
@@ -98,6 +100,7 @@ def start(
     spark: SparkSession | None = None,
     master: str | None = None,
     cluster: EmbeddedCluster | ClusterAddress | None = None,
+    settings: Mapping[str, Setting] | None = None,
     sinks: Mapping[str, Sink | Path | str] | None = None,
     fused: Iterable[Sequence[str]] = (),
     nodes: Mapping[str, str] | None = None,
@@ -109,7 +112,8 @@ def start(
 ) -> Running:
     """Start `topology` on Spark and keep it at `sla` within `budget`.
 
-    It runs in the session `spark`, or in one made for `master` or `cluster`, which ends with it. `executors` and
+    It runs in the session `spark`, or in one made for `master` or `cluster` with Spark's `settings`, which ends
+    with it. `executors` and
     `standby` are what it starts with, by operator, unless the journal in `directory` knows better. `nodes` pins an
     operator's pool to a node. Results go to `sinks`, by operator; by default to files in `directory`.
     """
@@ -119,7 +123,7 @@ def start(
     initial = Plan.initial(topology, executors, standby=standby)
     folder = Path(directory)
     with ExitStack() as undo:
-        session = spark or undo.enter_context(_session(topology.name, master, cluster))
+        session = spark or undo.enter_context(_session(topology.name, master, cluster, settings))
         pools: list[Pools | NoPools] = []
         runtime = Runtime(
             topology,
@@ -162,9 +166,14 @@ def _slas(sla: str | SLA | Sequence[SLA]) -> tuple[SLA, ...]:
 
 
 @contextmanager
-def _session(name: str, master: str | None, cluster: EmbeddedCluster | ClusterAddress | None) -> Iterator[SparkSession]:
+def _session(
+    name: str,
+    master: str | None,
+    cluster: EmbeddedCluster | ClusterAddress | None,
+    settings: Mapping[str, Setting] | None,
+) -> Iterator[SparkSession]:
     """A session that ends with its block."""
-    spark = build_session(name, master, cluster)
+    spark = build_session(name, master, cluster, {**(_SMALL_EXECUTORS if cluster else {}), **(settings or {})})
     try:
         yield spark
     finally:

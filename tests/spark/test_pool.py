@@ -228,7 +228,7 @@ def test_a_shortage_is_told_after_a_while_and_forgotten_when_it_is_over():
     assert pool.shortage(109.0, patience_s=10) is None
     told = pool.shortage(112.0, patience_s=10)
     assert told is not None
-    assert "pool 'p' has waited 12s for 2 of its 3 executors" in told
+    assert "pool 'p' waits for more than 10s for 2 of its 3 executors" in told
     pool.see(executors("a", "b", "c"))
     assert pool.shortage(113.0, patience_s=10) is None
     pool.see(executors("a"))

@@ -12,6 +12,7 @@ from rich.live import Live
 from rheostat.cli.history import History
 from rheostat.cli.picture import draw
 from rheostat.cli.quiet import quiet_spark
+from rheostat.cli.run import wait_for
 from rheostat.cli.view import View
 from rheostat.duration import human, positive_seconds
 from rheostat.sla import SLA, Budget
@@ -53,7 +54,6 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> History:
     from rheostat.workloads.feeder import Feeder
     from rheostat.workloads.wordcount import sentences, word_count
 
-    quiet_spark()
     part_s = duration_s / 9
     load = Progressive(80, 380, 2 * part_s, 3 * part_s, part_s, start=part_s)
     load_and_spike = load + Spike(1, 250, 4.5 * part_s, part_s / 2) + Constant(0)
@@ -62,10 +62,12 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> History:
         folder = Path(
             ending.enter_context(tempfile.TemporaryDirectory(prefix="rheostat-demo-", ignore_cleanup_errors=True))
         )
+        quiet_spark(folder / "spark.log")
         with console.status("starting a Spark cluster of two nodes ..."):
             nodes = [Node("north", cores=8, memory="6g"), Node("south", cores=8, memory="6g")]
             cluster = ending.enter_context(EmbeddedCluster(nodes))
         make = sentences(zipf(500, 0.9), np.random.default_rng(7), rotate_at_s=6 * part_s)
+        feeder = Feeder(folder / "sentences", load_and_spike, make)
         with console.status("starting the queries and their first executors ..."):
             running = ending.enter_context(
                 start(
@@ -79,11 +81,8 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> History:
                     listeners=[history],
                 )
             )
-        with (
-            Feeder(folder / "sentences", load_and_spike, make),
-            Live(View("word count", history, sla), console=console),
-        ):
-            running.wait(duration_s)
+        with feeder, Live(View("word count", history, sla), console=console):
+            wait_for(running, duration_s)
     return history
 
 

@@ -1,5 +1,7 @@
 """`rheostat doctor`: what a given Spark can do for us."""
 
+import tempfile
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,7 +17,7 @@ def examine(
     from rheostat.spark.cluster import EmbeddedCluster
     from rheostat.spark.doctor import diagnose
 
-    quiet_spark()
+    quiet_spark(Path(tempfile.gettempdir()) / "rheostat-doctor.log")
     if master is not None:
         abilities = diagnose(master)
     else:

@@ -42,7 +42,7 @@ def run_application(
     from rheostat.run import start
     from rheostat.spark.cluster import EmbeddedCluster
 
-    quiet_spark()
+    quiet_spark(directory / "spark.log")
     history = History()
     console = Console()
     cluster = None if master else EmbeddedCluster().start()
@@ -61,14 +61,15 @@ def run_application(
             listeners=[history],
         )
         with running, Live(View(topology.name, history, goal), console=console, refresh_per_second=2):
-            _wait(running, end_s)
+            wait_for(running, end_s)
     finally:
         if cluster is not None:
             cluster.stop()
     console.print(f"stopped; started again with --dir {directory} it goes on from here")
 
 
-def _wait(running: Any, end_s: float | None) -> None:
+def wait_for(running: Any, end_s: float | None) -> None:
+    """Wait for the end, or for Ctrl-C: what follows stops cleanly."""
     try:
         running.wait(end_s)
     except KeyboardInterrupt:

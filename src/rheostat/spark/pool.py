@@ -162,7 +162,7 @@ class Pool:
         if waited_s < patience_s:
             return None
         return (
-            f"pool {self.name!r} has waited {human(round(waited_s))} for {missing} of its {self.total} executors: "
+            f"pool {self.name!r} waits for more than {human(patience_s)} for {missing} of its {self.total} executors: "
             "the cluster may have no free cores or memory for them"
         )
 
