@@ -177,7 +177,10 @@ def best_use(network: Network, k_max: int) -> tuple[Allocation, str]:
 
 
 def _rearranged(situation: Situation, wanted: Allocation, why: str, cost_s: float) -> Proposal:
-    """`wanted`, if it is better than what runs by enough, under the load that it is meant for."""
+    """`wanted`, if it is better than what runs by enough, under the load that it is meant for; in any case when
+    bounds were drawn that do not allow what runs."""
+    if not _allowed(situation.running):
+        return Proposal(wanted, f"what runs is not within the bounds; {why}")
     now_s = situation.line.predicted_s(wanted.network.expected_latency_s(situation.running.executors))
     then_s = situation.line.predicted_s(wanted.expected_latency_s())
     if then_s >= now_s * _SAME:
@@ -185,3 +188,8 @@ def _rearranged(situation: Situation, wanted: Allocation, why: str, cost_s: floa
     if unworthy := not_worth_the_latency(now_s, then_s, cost_s, situation.horizon_s):
         return Proposal(situation.running, f"{why}, but {unworthy}")
     return Proposal(wanted, why)
+
+
+def _allowed(allocation: Allocation) -> bool:
+    rows = zip(allocation.network.stations, allocation.executors, strict=True)
+    return all(station.least <= executors <= station.most for station, executors in rows)
