@@ -7,11 +7,15 @@ start a process and warm it up.
 """
 
 import argparse
+import contextlib
+import os
+import signal
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +52,19 @@ class Trial:
         start_s, first_batch = time.monotonic(), self._batch()
         self.plan = self.plan.after(decision)
         self.plant.apply(self.plan)
+        self._print_when_real(what, start_s, first_batch)
+
+    def time_loss(self, app_id: str) -> None:
+        """Print how long it takes until a killed executor is replaced and everything is as it was."""
+        start_s, first_batch = time.monotonic(), self._batch()
+        victim = next(member.spark for member in self.pools.report.members if member.spark is not None)
+        kill(app_id, victim.id)
+        await_(lambda: self._batch() > first_batch)
+        print(f"{'loss: batch under way':24} {'':11} {time.monotonic() - start_s:9.2f} s", flush=True)
+        await_(lambda: all(member.spark != victim for member in self.pools.report.members))
+        self._print_when_real("loss: replaced", start_s, first_batch)
+
+    def _print_when_real(self, what: str, start_s: float, first_batch: int) -> None:
         await_(lambda: "count" in self.plant.reached(self.plan))
         ordered_s, batch = time.monotonic() - start_s, self._batch()
         # The batch that was under way may have begun before; the one behind it has not.
@@ -74,6 +91,16 @@ def await_(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+def kill(app_id: str, executor_id: str) -> None:
+    """End an executor of this machine as hard as can be."""
+    wanted = {"--app-id": app_id, "--executor-id": executor_id}
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            arguments = dict(pairwise(file.read_bytes().decode(errors="replace").split("\0")))
+            if wanted.items() <= arguments.items():
+                os.kill(int(file.parent.name), signal.SIGKILL)
+
+
 def start_query(spark: SparkSession, pools: Pools, folder: Path) -> StreamingQuery:
     source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1000).option("numPartitions", 1)
     rows = pools.place("count", source.load().selectExpr("value % 100 AS value"))
@@ -90,13 +117,13 @@ def run(spark: SparkSession, folder: Path) -> None:
         try:
             trial = Trial(pools, plant, query, plan)
             await_(lambda: pools.report.settled and query.lastProgress is not None)
-            measure(trial)
+            measure(trial, spark.sparkContext.applicationId)
         finally:
             query.stop()
             plant.stop()
 
 
-def measure(trial: Trial) -> None:
+def measure(trial: Trial, app_id: str) -> None:
     print(f"{'decision':24} {'ordered':>11} {'first batch':>11}")
     for source, target in ((0, 1), (1, 0)):
         trial.time("move of a substream", Move(operator="count", moves=(Moves((0,), source, target),), reason="bench"))
@@ -106,6 +133,7 @@ def measure(trial: Trial) -> None:
     trial.plant.apply(trial.plan)
     await_(lambda: trial.pools.report.plan == trial.plan and trial.pools.report.settled)
     trial.time("new executor", Scale(operator="count", executors=3, reason="bench"))
+    trial.time_loss(app_id)
     print(f"\nmedian batch: {trial.batch_s():.2f} s")
 
 
@@ -115,8 +143,9 @@ def without_standby(plan: Plan) -> Plan:
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    settings: dict[str, Any] = {
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--set", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"), dest="settings")
+    settings: dict[str, Any] = dict(parser.parse_args().settings) | {
         "spark.executor.cores": 1,
         "spark.executor.memory": "512m",
         "spark.sql.shuffle.partitions": SUBSTREAMS,

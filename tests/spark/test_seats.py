@@ -16,7 +16,7 @@ def test_executors_get_no_class_of_ours(spark, profile):
     placed = Seats(spark, profile).place(spark.range(4).selectExpr("id % 2 AS key"))
     sent = serialised(spark, placed._jdf.queryExecution().toRdd())
     assert "SQLExecutionRDD" in sent
-    assert "rheostat" not in sent
+    assert "org.apache.spark.sql.rheostat" not in sent
 
 
 def test_two_placements_in_one_stage_have_one_profile(spark, profile):

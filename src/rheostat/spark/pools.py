@@ -82,7 +82,7 @@ class Pools:
         self._owners: dict[str, list[SparkExecutor]] = {}
         self._totals: dict[int, int] = {}
         self._python: set[str] = set()
-        self._warming: dict[str, tuple[frozenset[str], Future[None]]] = {}
+        self._warming: dict[str, tuple[frozenset[str], WarmUp, Future[None]]] = {}
         self._helpers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="rheostat warm-up")
         for profile in self._profiles.values():
             self._allocation.register(_java(profile))
@@ -135,7 +135,9 @@ class Pools:
         return self._report
 
     def close(self) -> None:
-        """Let all executors of the pools go, busy or not, and end warm-ups."""
+        """Let all executors of the pools go, busy or not, and end warm-ups. Nobody may call `step` any more."""
+        for _, warm_up, _ in self._warming.values():
+            warm_up.cancel()
         self._helpers.shutdown(wait=True, cancel_futures=True)
         self._allocation.request({_DEFAULT_PROFILE: self._unpinned})
         ours = {profile.id for profile in self._profiles.values()}
@@ -180,15 +182,15 @@ class Pools:
         ids = frozenset(executor.id for executor in new)
         if self._usher.can_keep_out:
             warm_up = WarmUp(self._spark, self._profiles[name], self._kind(name), self._directory)
-            self._warming[name] = (ids, self._helpers.submit(warm_up.run, new))
+            self._warming[name] = (ids, warm_up, self._helpers.submit(warm_up.run, new))
         else:
             self._pools[name].warmed_up(ids)
 
     def _end_warm_up(self, name: str) -> None:
         """A warm-up that failed is over as well: a cold executor is better than none."""
-        if name not in self._warming or not self._warming[name][1].done():
+        if name not in self._warming or not self._warming[name][2].done():
             return
-        ids, outcome = self._warming.pop(name)
+        ids, _, outcome = self._warming.pop(name)
         if error := outcome.exception():
             _LOG.warning("warming up executors %s of pool %r failed: %s", ", ".join(sorted(ids)), name, error)
         self._pools[name].warmed_up(ids)

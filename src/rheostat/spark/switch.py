@@ -6,7 +6,7 @@ on any running query, also one that knows nothing of Rheostat.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -36,6 +36,11 @@ class Switch:
         self._run_id: Any = execution.runId()
         self._root = f"{execution.resolvedCheckpointRoot()}/state"
         self._operators = _state_operators(query, self._name)
+
+    @classmethod
+    def of(cls, spark: SparkSession, query: StreamingQuery) -> Self | None:
+        """None while the query has not finished a batch with state."""
+        return cls(spark, query) if _state_steps(query) else None
 
     @property
     def substreams(self) -> int:
@@ -69,11 +74,14 @@ class Switch:
 
 def _state_operators(query: StreamingQuery, name: str) -> list[tuple[int, tuple[str, ...]]]:
     """State partitions and names of the stores of each stateful step."""
-    progress = query.lastProgress
-    steps = progress["stateOperators"] if progress else []
-    if not steps:
+    if not (steps := _state_steps(query)):
         raise PlantError(f"query {name!r} has no state that could move, or has not finished a batch yet")
     return [
         (step["numShufflePartitions"], _JOIN_STORES if step["operatorName"] == "symmetricHashJoin" else ("default",))
         for step in steps
     ]
+
+
+def _state_steps(query: StreamingQuery) -> list[dict[str, Any]]:
+    progress = query.lastProgress
+    return list(progress["stateOperators"]) if progress else []

@@ -5,6 +5,8 @@ Python worker. A micro-batch waits for its slowest task, so a cold executor woul
 """
 
 import logging
+import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from tempfile import gettempdir
@@ -21,7 +23,8 @@ QUERY_PREFIX = "rheostat warm-up "
 """What the names of these queries start with, so that others can leave them out of account."""
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-_DEADLINE_S = 120
+_DEADLINE_S = 120.0
+_LOOK_EVERY_S = 1
 _ROWS_PER_TASK = 100
 _LOG = logging.getLogger(__name__)
 
@@ -42,6 +45,7 @@ class WarmUp:
         self._profile = profile
         self._kind = kind
         self._directory = directory or gettempdir()
+        self._cancelled = threading.Event()
 
     def run(self, executors: Sequence[SparkExecutor]) -> None:
         """Return when each slot of `executors` has run its share, or when that took too long: it is only a help."""
@@ -53,12 +57,19 @@ class WarmUp:
         session.conf.set(_PROVIDER, str(self._spark.conf.get(_PROVIDER)))
         writer = self._work(session, seats).writeStream.format("noop").outputMode("update").queryName(name)
         query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+        deadline_s = time.monotonic() + _DEADLINE_S
         try:
-            if not query.awaitTermination(_DEADLINE_S):
-                _LOG.warning("warming up %s took longer than %d s", _names(executors), _DEADLINE_S)
+            while not query.awaitTermination(_LOOK_EVERY_S) and not self._cancelled.is_set():
+                if time.monotonic() > deadline_s:
+                    _LOG.warning("warming up %s took longer than %d s", _names(executors), _DEADLINE_S)
+                    break
         finally:
             query.stop()
             self._remove(checkpoint)
+
+    def cancel(self) -> None:
+        """Have `run` return soon; from any thread."""
+        self._cancelled.set()
 
     def _work(self, session: SparkSession, turns: Sequence[SparkExecutor]) -> DataFrame:
         """One task a slot in each stage; nobody is open to all, so the tasks go round in turn."""

@@ -110,6 +110,10 @@ class Pipeline:
         rows = store.taskList(max(job.stageIds), 0, 1000)
         return {rows.apply(i).index(): rows.apply(i).executorId() for i in range(rows.size())}
 
+    def spark_ids(self) -> set[str]:
+        """Of all that are in the pool."""
+        return {member.spark.id for member in self.pools.report.members if member.spark is not None}
+
     def spark_id(self, number: int) -> str:
         """The Spark executor that serves under this number."""
         (found,) = [m.spark for m in self.pools.report.members if m.number == number]

@@ -31,7 +31,8 @@ def test_a_busy_executor_is_not_killed_and_an_idle_one_is(pair, tmp_path, eventu
     eventually(lambda: not pair.allocation.active_jobs() or None, "the end of the job", 60)
     assert pair.allocation.kill(everyone[:1]) == {everyone[0]}
     assert not pair.allocation.is_active(everyone[0])
-    eventually(lambda: pair.reached() if pair.spark_id(0) != everyone[0] else None, "the replacement", 240)
+    eventually(lambda: everyone[0] not in pair.spark_ids() or None, "the loss to be noticed", 60)
+    eventually(pair.reached, "the replacement", 240)
 
 
 def test_a_local_master_has_nothing_to_allocate():

@@ -8,6 +8,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 
 def test_no_row_is_lost_or_doubled_while_a_stateless_pool_changes(pair, eventually):
+    eventually(pair.reached, "two executors", 240)
     pair.start(lambda df: df.repartition(4).selectExpr("key", "2 * value"), "append")
     pair.run()
     assert set(pair.ran_on().values()) == {pair.spark_id(0), pair.spark_id(1)}

@@ -16,7 +16,7 @@ KEYED = Topology("keyed", [Source("rows"), Operator("count", inputs="rows", key=
 
 def test_pools_change_and_substreams_move_by_plain_spark_alone(pipelines, eventually, monkeypatch, caplog):
     def switch(operator):
-        return Switch(pipeline.spark, pipeline.query) if pipeline.query and pipeline.query.lastProgress else None
+        return Switch.of(pipeline.spark, pipeline.query) if pipeline.query else None
 
     monkeypatch.setattr(Seats, "can_be_had", lambda spark: False)
     pipeline = pipelines(KEYED, Plan.initial(KEYED, 2, standby={"count": 1}), switches=switch)
