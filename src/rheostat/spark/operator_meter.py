@@ -55,7 +55,9 @@ class OperatorMeter:
         self._busy_s = self._sampled_s = before.busy_s or 0.0
         self._batches, self._duration_s = batch.count, batch.duration_s
         self._fixed_s, self._tasks = batch.fixed_s or 0.0, float(batch.tasks or 0)
-        self._by_stream = {stream.name: stream.rows or 0 for stream in streams}
+        self._resumed = base is not None
+        read = self._completed / self._arrived if self._arrived else 1.0
+        self._by_stream = {stream.name: round((stream.rows or 0) * read) for stream in streams}
         self._traffic = {stream.name: Traffic(stream.rows or 0, stream.bytes or 0) for stream in streams}
         self._by_executor = Split[int]()
         self._by_substream = Split({state.index: state.completed or 0 for state in substreams})
@@ -80,7 +82,7 @@ class OperatorMeter:
             self._count(batch)
         self._waiting = self._not_committed()
         if self._waiting is not None:
-            self._arrived = max(self._arrived, self._completed + sum(map(_rows, self._waiting.values())))
+            self._book_arrivals(sum(map(_rows, self._waiting.values())))
         self._latency = merged(batch.waited for batch in self._fresh)
         self.entry_latency = merged(batch.latency for batch in self._fresh)
         self._service_scv = self._service()
@@ -118,8 +120,8 @@ class OperatorMeter:
         return OperatorState(
             self.name,
             arrived=self._arrived if known else None,
-            completed=self._completed if self._reads_streams else None,
-            lost=0 if self._reads_streams else None,
+            completed=self._completed,
+            lost=0,
             queued=self._queued,
             busy_s=self._busy_s if busy_s is not None or self.sample is not None else None,
             latency=self._latency,
@@ -150,11 +152,12 @@ class OperatorMeter:
 
     def stream(self, name: str) -> tuple[int | None, int | None]:
         """Rows that came by one of its streams, and their bytes as far as the size of those seen is typical."""
-        if not self._is_first or self._waiting is None or name not in self._waiting:
+        if not self._is_first or self._waiting is None:
             return None, None
-        rows = self._by_stream.get(name, 0) + _rows(self._waiting[name])
+        waiting = self._waiting.get(name, ())
         traffic = self._traffic.setdefault(name, Traffic())
-        traffic.grow(rows, sum(arrival.bytes for arrival in self._waiting[name]), _rows(self._waiting[name]))
+        waiting_bytes = sum(arrival.bytes for arrival in waiting)
+        traffic.grow(self._by_stream.get(name, 0) + _rows(waiting), waiting_bytes, _rows(waiting))
         return traffic.rows, traffic.known_bytes
 
     def problems(self) -> list[str]:
@@ -162,7 +165,7 @@ class OperatorMeter:
         if not self._is_first:
             return [f"operator {self.name!r} is fused with the ones before it: its rows do not show"]
         if not self._reads_streams:
-            return [f"operator {self.name!r} is fused with its source: its rows do not show"]
+            return [f"operator {self.name!r} is fused with its source: rows read are taken for rows arrived"]
         told = [] if self._waiting is not None else [f"what waits for operator {self.name!r} is not known yet"]
         if self._state_bytes is not None:
             told.append(
@@ -208,7 +211,16 @@ class OperatorMeter:
             for stream, arrivals in waiting.items()
             if arrivals is not None
         }
-        return known if waiting and known.keys() == waiting.keys() else None
+        return known if known.keys() == waiting.keys() else None
+
+    def _book_arrivals(self, waiting: int) -> None:
+        """What was committed after the last snapshot of an earlier run shows in what does not wait any more."""
+        if self._resumed:
+            unseen = max(0, self._arrived - waiting - self._completed)
+            self._completed += unseen
+            self._unbooked += unseen
+            self._resumed = False
+        self._arrived = max(self._arrived, self._completed + waiting)
 
     def _count(self, batch: BatchRecord) -> None:
         rows = sum(batch.rows.values())
