@@ -9,14 +9,11 @@ from rheostat.snapshot import Batch, Latency, OperatorState, Snapshot, Substream
 from rheostat.spark.batches import BatchRecord
 from rheostat.spark.progress import parse_progress
 from rheostat.spark.query import UnitQuery
-from rheostat.spark.record import Timings
 from rheostat.spark.runtime import Runtime
+from rheostat.spark.service_spread import ServiceSpread
 from rheostat.spark.streams.stream import Arrival
 from rheostat.spark.tally import Portion, Split, Spread, Traffic, merged
 from rheostat.spark.tasks import BatchTasks
-
-_FEWEST_SAMPLES = 8
-"""Fewer say nothing about a spread: the one before is kept."""
 
 
 class OperatorMeter:
@@ -40,7 +37,7 @@ class OperatorMeter:
         self._arrivals = Spread()
         self._last_start_s: float | None = None
         self._state_bytes: int | None = None
-        self._timed = Timings()
+        self._service = ServiceSpread()
         self._service_scv: float | None = None
         self._resume(base)
 
@@ -59,7 +56,8 @@ class OperatorMeter:
         read = self._completed / self._arrived if self._arrived else 1.0
         self._by_stream = {stream.name: round((stream.rows or 0) * read) for stream in streams}
         self._traffic = {stream.name: Traffic(stream.rows or 0, stream.bytes or 0) for stream in streams}
-        self._by_executor = Split[int]()
+        executors = () if base is None else base.executors_of(self.name)  # a pool of its own has its name
+        self._by_executor = Split({state.id: state.completed or 0 for state in executors})
         self._by_substream = Split({state.index: state.completed or 0 for state in substreams})
         self._unbooked = 0
         self._executor_shares: dict[int, float] = {}
@@ -85,7 +83,7 @@ class OperatorMeter:
             self._book_arrivals(sum(map(_rows, self._waiting.values())))
         self._latency = merged(batch.waited for batch in self._fresh)
         self.entry_latency = merged(batch.latency for batch in self._fresh)
-        self._service_scv = self._service()
+        self._service_scv = self._service.update(self._runtime.timings(self.name))
         if self._fresh and self._substream_count:
             self._state_bytes = self._state()
 
@@ -264,18 +262,6 @@ class OperatorMeter:
             return None
         published = [a.published_s for arrivals in self._waiting.values() for a in arrivals if a.rows]
         return max(0.0, now_s - min(published)) if published else 0.0
-
-    def _service(self) -> float | None:
-        """The spread of the service times sampled since the last look; only functions on single records are timed."""
-        timings = self._runtime.timings(self.name)
-        if timings is None:
-            return None
-        now = Timings(sampled=timings.sampled, sampled_s=timings.sampled_s, sampled_s2=timings.sampled_s2)
-        before, self._timed = self._timed, now
-        count, total_s = now.sampled - before.sampled, now.sampled_s - before.sampled_s
-        if count < _FEWEST_SAMPLES or total_s <= 0:
-            return self._service_scv
-        return max(0.0, (now.sampled_s2 - before.sampled_s2) * count / total_s**2 - 1)
 
 
 def _rows(arrivals: Sequence[Arrival]) -> int:
