@@ -111,6 +111,32 @@ def test_the_service_rate_is_an_average_with_weight_eta_on_the_newest():
     assert rates.rate(0) == 0.75 * 100 + 0.25 * 200
 
 
+def test_one_very_short_record_does_not_make_an_executor_look_fast():
+    """The average of the quotients, as printed, would come out at 7/8·100 + 1/8·10,000."""
+    rates = ServiceRates(eta=0.125)
+    for completed, busy_s in [(0, 0.0), (100, 1.0), (101, 1.0001)]:
+        rates.update([executor(0, completed, busy_s)], [0])
+    assert rates.rate(0) == pytest.approx(100, rel=0.01)
+
+
+def test_a_new_executor_is_not_judged_by_its_first_record():
+    rates = ServiceRates(eta=0.125)
+    for n in range(2):
+        rates.update([executor(0, 100 * n, n * 1.0)], [0])
+    rates.inherit(1, source=0)
+    rates.update([executor(0, 100, 1.0), executor(1, 1, 0.0001)], [0, 1])
+    assert rates.rate(1) == 100
+    rates.update([executor(0, 100, 1.0), executor(1, 9, 0.1801)], [0, 1])
+    assert rates.rate(1) == pytest.approx(50, rel=0.01)
+
+
+def test_useful_time_without_a_completion_counts_when_the_record_completes():
+    rates = ServiceRates(eta=1.0)
+    for completed, busy_s in [(0, 0.0), (0, 1.0), (0, 2.0), (1, 2.5)]:
+        rates.update([executor(0, completed, busy_s)], [0])
+    assert rates.rate(0) == 0.4
+
+
 def test_executors_of_different_speeds_are_told_apart():
     rates = ServiceRates(eta=0.125)
     for n in range(3):

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable
 
-from rheostat.measure.service import ServiceRate
 from rheostat.snapshot import ExecutorPhase, ExecutorState
 
 _NOT_YET_SERVING = (ExecutorPhase.REQUESTED, ExecutorPhase.STARTING, ExecutorPhase.WARM)
 
 
 class ServiceRates:
-    """μ_i[m] = (1−η)·μ_i[m−1] + η·C_i[m]/ρ_i[m], from each executor's own counters.
+    """μ_i from each executor's own counters: averages with weight η on the newest of completions C_i and of useful
+    time ρ_i, divided by each other.
+
+    The paper averages the quotients C_i/ρ_i, which is the same under a steady load. But a slot in which a single record
+    completes counts there as much as a full one, and a very short record would make its executor look very fast.
 
     Until an executor is measured it is taken to be as fast as the one it took its substreams from, or else as the
     measured ones on average. One that was restarted keeps its old rate until it is measured anew.
@@ -27,8 +30,8 @@ class ServiceRates:
         listed = {state.id: state for state in states}
         for number, state in listed.items():
             if number not in self._executors:
-                self._executors[number] = _Rate(ServiceRate(0 if self._seen else None))
-            self._executors[number].update(state, self._eta)
+                self._executors[number] = _Rate(self._eta, new=self._seen)
+            self._executors[number].update(state)
         self._seen = True
         for gone in self._executors.keys() - listed.keys() - set(planned):
             del self._executors[gone]
@@ -44,38 +47,63 @@ class ServiceRates:
     def rate(self, executor: int) -> float | None:
         """μ of `executor`; None when nothing was measured yet."""
         own = self._executors.get(executor)
-        if own is not None and own.mean is not None:
-            return own.mean
+        if own is not None and own.settled is not None:
+            return own.settled
         return self._inherited.get(executor) or self._mean()
 
     def _mean(self) -> float | None:
-        measured = [each.mean for each in self._executors.values() if each.mean is not None]
-        return sum(measured) / len(measured) if measured else self._whole
+        measured = [each.settled or each.first for each in self._executors.values()]
+        known = [rate for rate in measured if rate is not None]
+        return sum(known) / len(known) if known else self._whole
 
 
 class _Rate:
-    """One executor's moving average."""
+    """One executor. `settled` is its rate once as many records have completed as the average remembers slots, 1/η;
+    `first` is what fewer say.
 
-    def __init__(self, service: ServiceRate) -> None:
-        self._service = service
+    A slot in which nothing completes says nothing yet: its useful time counts when the next record completes.
+    """
+
+    def __init__(self, eta: float, *, new: bool) -> None:
+        self._eta = eta
+        self._last: tuple[float, float] | None = (0.0, 0.0) if new else None
         self._instance: str | None = None
-        self._completed = 0
-        self._fresh = True
-        self.mean: float | None = None
+        self._completed, self._busy_s, self._seen = 0.0, 0.0, 0.0
+        self.settled: float | None = None
 
-    def update(self, state: ExecutorState, eta: float) -> None:
+    @property
+    def first(self) -> float | None:
+        return self._completed / self._busy_s if self._completed > 0 and self._busy_s > 0 else None
+
+    def update(self, state: ExecutorState) -> None:
         completed, busy_s = state.completed, state.busy_s
         if state.phase in _NOT_YET_SERVING:
             completed, busy_s = completed or 0, busy_s or 0.0
-        self._notice_restart(state)
-        sample = self._service.update(completed, busy_s)
-        if sample is None:
-            return
-        self.mean = sample if self.mean is None or self._fresh else (1 - eta) * self.mean + eta * sample
-        self._fresh = False
+        if state.instance != self._instance:
+            self._instance = state.instance
+            self._forget()
+        if completed is not None and busy_s is not None:
+            self._see(completed, busy_s)
 
-    def _notice_restart(self, state: ExecutorState) -> None:
-        completed = self._completed if state.completed is None else state.completed
-        if completed < self._completed or state.instance != self._instance:
-            self._fresh = True
-        self._completed, self._instance = completed, state.instance
+    def _see(self, completed: float, busy_s: float) -> None:
+        before = self._last
+        if before is None or completed < before[0] or busy_s < before[1]:
+            self._forget()
+        elif completed > before[0] and busy_s > before[1]:
+            self._add(completed - before[0], busy_s - before[1])
+        elif completed == before[0]:
+            return
+        self._last = completed, busy_s
+
+    def _add(self, completed: float, busy_s: float) -> None:
+        enough = 1 / self._eta
+        old, new = (1.0, 1.0) if self._seen < enough else (1 - self._eta, self._eta)
+        self._completed = old * self._completed + new * completed
+        self._busy_s = old * self._busy_s + new * busy_s
+        self._seen += completed
+        if self._seen >= enough:
+            self.settled = self.first
+
+    def _forget(self) -> None:
+        """It was started anew: what is known is of another process."""
+        self._completed, self._busy_s, self._seen = 0.0, 0.0, 0.0
