@@ -14,8 +14,9 @@ from rheostat.policies.drs.correction import Line, Ratio, Regression, correction
 from rheostat.policies.drs.demand import Demand
 from rheostat.policies.drs.pace import periods_smoothed
 from rheostat.policies.drs.routes import Routes
-from rheostat.policies.drs.worth import not_worth_the_executors, not_worth_the_latency
-from rheostat.queueing import Network, Station, mmk
+from rheostat.policies.drs.variants import with_margin, with_share
+from rheostat.policies.drs.worth import not_bearable, not_worth_it
+from rheostat.queueing import MicroBatch, Network, Station, mmk
 from rheostat.snapshot import Batch, OperatorState, Snapshot, StreamState
 from rheostat.topology import Operator, Source, Topology
 
@@ -65,7 +66,7 @@ def test_together_operators_bring_the_work_and_the_latency_that_they_bring_apart
     demand = Demand.together([Demand(arrival_rate=a, service_rate=m) for a, m in rates])
     work = math.fsum(a / m for a, m in rates)
     assert demand.arrival_rate / demand.service_rate == pytest.approx(work)
-    queue = demand.queue(variation=False, margin=0.0)
+    queue = demand.queue(variation=False)
     executors = int(work) + 2
     waiting_s = queue.sojourn_s(executors) - 1 / demand.service_rate
     apart = math.fsum(a * (waiting_s + 1 / m) for a, m in rates)
@@ -86,7 +87,7 @@ def test_service_times_of_different_operators_vary_as_a_mixture():
 def test_variation_that_is_not_known_of_all_is_not_known():
     known = Demand(arrival_rate=1, service_rate=2, arrival_scv=1.0, service_scv=5.0)
     together = Demand.together([known, Demand(arrival_rate=1, service_rate=2)])
-    assert together.queue(variation=True, margin=0.0) == mmk(2, 2)
+    assert together.queue(variation=True) == mmk(2, 2)
 
 
 # --- where records go
@@ -174,15 +175,24 @@ def test_without_correction_the_estimate_stands():
 
 
 def test_a_gain_in_latency_is_weighed_against_the_records_that_a_stop_holds_up():
-    assert not_worth_the_latency(2.0, 1.5, 1.0, 6.0) is None
-    assert not_worth_the_latency(2.0, 1.5, 1.0, 5.0) == "500ms less for 5s does not make up for a stop of 1s"
-    assert not_worth_the_latency(math.inf, 1.5, 100.0, 1.0) is None
-    assert not_worth_the_latency(2.0, 1.999, 0.0, 1.0) is None
+    assert not_worth_it(2.0, 1.5, 1.0, 6.0) is None
+    assert not_worth_it(2.0, 1.5, 1.0, 5.0) == "500ms less for 5s does not make up for a stop of 1s"
+    assert not_worth_it(math.inf, 1.5, 100.0, 1.0) is None
+    assert not_worth_it(2.0, 1.999, 0.0, 1.0) is None
 
 
-def test_saved_executors_are_weighed_against_the_work_that_all_lose():
-    assert not_worth_the_executors(10, 8, 1.0, 6.0) is None
-    assert not_worth_the_executors(10, 8, 1.0, 5.0) is not None
+def test_with_the_stop_that_it_costs_a_removal_must_keep_t_max():
+    assert not_bearable(0.5, 1.4, 1.5, 1.0, 10.0) is None
+    assert not_bearable(0.5, 1.4, 1.5, 1.0, 9.9) == "with a stop of 1s it would be 1.5s over the next 9.9s"
+    assert not_bearable(0.5, 1.5, 1.5, 0.0, 1.0) is None
+
+
+def test_margins_and_shares_change_every_operator_alike():
+    network = Network((Station("a", mmk(100, 10), 2, 30), Station("b", MicroBatch(50, 10, 0.2, 0.1))), 100.0)
+    assert with_share(network, 1) is with_margin(network, 0) is network
+    assert [s.model for s in with_margin(network, 0.25).stations] == [mmk(100, 7.5), MicroBatch(50, 7.5, 0.2, 0.1)]
+    assert [s.model for s in with_share(network, 0.5).stations] == [mmk(50, 10), MicroBatch(25, 10, 0.2, 0.1)]
+    assert with_share(network, 0.5).stations[0].most == 30
 
 
 def test_the_bearable_share_is_that_of_the_tightest_bound():

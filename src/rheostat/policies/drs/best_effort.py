@@ -2,10 +2,8 @@
 
 import math
 
-import msgspec
-
-from rheostat.policies.drs.demand import scaled
-from rheostat.queueing import Network, Station
+from rheostat.policies.drs.variants import with_share
+from rheostat.queueing import Network
 
 _STEPS = 20
 
@@ -22,12 +20,6 @@ def bearable_share(network: Network, k_max: float = math.inf) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if _bearable(with_share(network, middle), k_max) else (low, middle)
     return low
-
-
-def with_share(network: Network, share: float) -> Network:
-    """The same network with `share` of its arrivals."""
-    stations = tuple(Station(s.name, scaled(s.model, share), s.least, s.most) for s in network.stations)
-    return msgspec.structs.replace(network, stations=stations)
 
 
 def _bearable(network: Network, k_max: float) -> bool:

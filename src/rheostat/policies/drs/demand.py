@@ -6,7 +6,7 @@ from typing import Self
 
 import msgspec
 
-from rheostat.queueing import GIGk, MicroBatch, Model
+from rheostat.queueing import GIGk, MicroBatch
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,24 +39,17 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
             batch_cost_s=None if fixed_s is None or per_task_s is None else (fixed_s, per_task_s),
         )
 
-    def queue(self, *, variation: bool, margin: float) -> GIGk:
+    def queue(self, *, variation: bool) -> GIGk:
         """GI/G/k where `variation` is asked for and measured, else M/M/k."""
-        trusted = (1 - margin) * self.service_rate
         if variation and self.arrival_scv is not None and self.service_scv is not None:
-            return GIGk(self.arrival_rate, trusted, self.arrival_scv, self.service_scv)
-        return GIGk(self.arrival_rate, trusted)
+            return GIGk(self.arrival_rate, self.service_rate, self.arrival_scv, self.service_scv)
+        return GIGk(self.arrival_rate, self.service_rate)
 
-    def batches(self, *, margin: float) -> MicroBatch | None:
+    def batches(self) -> MicroBatch | None:
         """The micro-batch model; None while the cost of a batch is not known."""
         if self.batch_cost_s is None or not any(self.batch_cost_s):
             return None
-        return MicroBatch(self.arrival_rate, (1 - margin) * self.service_rate, *self.batch_cost_s)
-
-
-def scaled(model: Model, share: float) -> Model:
-    """The same operator with `share` of its arrivals."""
-    assert isinstance(model, GIGk | MicroBatch)
-    return msgspec.structs.replace(model, arrival_rate=share * model.arrival_rate)
+        return MicroBatch(self.arrival_rate, self.service_rate, *self.batch_cost_s)
 
 
 def _weighted(shares: Sequence[float], values: Sequence[float | None]) -> float | None:

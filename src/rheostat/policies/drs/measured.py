@@ -8,6 +8,7 @@ from rheostat.policies.drs.batch_costs import BatchCosts
 from rheostat.policies.drs.demand import Demand
 from rheostat.policies.drs.options import DrsOptions
 from rheostat.policies.drs.routes import Routes
+from rheostat.policies.drs.variants import with_margin
 from rheostat.policies.policy import Observation
 from rheostat.queueing import Allocation, Model, Network, Station
 from rheostat.sla import Goal
@@ -20,10 +21,12 @@ class NotKnownError(Exception):
 class Measured(msgspec.Struct, frozen=True):
     """`operators` holds those of each station: what is decided for a pool is decided in the name of the first.
 
+    `running` has a network whose executors are trusted with a margin; `plain` is the one without.
     `idle` says that nothing arrives and nothing is queued anywhere.
     """
 
     running: Allocation
+    plain: Network
     operators: tuple[tuple[str, ...], ...]
     latency_s: float | None
     idle: bool
@@ -63,7 +66,8 @@ class NetworkMeasurer:
         sizes = tuple(len(plan.pools[pool].executors) for pool, _ in served)
         network = Network(stations, self._external_rate(observation, stations))
         operators = tuple(each for _, each in served)
-        return Measured(Allocation(network, sizes), operators, observation.measures.latency_s, _idle(observation))
+        running = Allocation(with_margin(network, self._options.margin), sizes)
+        return Measured(running, network, operators, observation.measures.latency_s, _idle(observation))
 
     def _external_rate(self, observation: Observation, stations: Iterable[Station]) -> float:
         rate = observation.measures.external_rate
@@ -119,13 +123,13 @@ class NetworkMeasurer:
         return rate or 1.0  # without arrivals it does not matter
 
     def _model(self, observation: Observation, operators: Sequence[str], demand: Demand) -> Model:
-        wanted, margin = self._options.model, self._options.margin
+        wanted = self._options.model
         if wanted == "microbatch" or (wanted == "auto" and _in_batches(observation, operators)):
-            batches = demand.batches(margin=margin)
+            batches = demand.batches()
             if batches is None:
                 raise NotKnownError(f"what a batch of {' and '.join(operators)} costs could not be measured yet")
             return batches
-        return demand.queue(variation=wanted != "mmk", margin=margin)
+        return demand.queue(variation=wanted != "mmk")
 
 
 def _in_batches(observation: Observation, operators: Iterable[str]) -> bool:

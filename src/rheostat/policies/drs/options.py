@@ -63,7 +63,7 @@ class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
     ] = 0.2
     reallocation_cost: Annotated[
         Duration, Told(description="seconds of work lost by an act, to be made up for until the next possible one")
-    ] = "100ms"
+    ] = "500ms"
     smoothing: Annotated[
         str, Told(description='how measures are smoothed: "none", "alpha:0.8" (α) or "window:6" (w)')
     ] = "window:3"

@@ -7,11 +7,12 @@ import msgspec
 
 from rheostat.duration import human
 from rheostat.errors import InfeasibleError
-from rheostat.policies.drs.best_effort import bearable_share, with_share
+from rheostat.policies.drs.best_effort import bearable_share
 from rheostat.policies.drs.correction import Line
 from rheostat.policies.drs.measured import Measured
 from rheostat.policies.drs.options import Limits
-from rheostat.policies.drs.worth import not_worth_the_executors, not_worth_the_latency
+from rheostat.policies.drs.variants import with_share
+from rheostat.policies.drs.worth import not_bearable, not_worth_it
 from rheostat.queueing import Allocation, Network, assign_processors, min_processors
 from rheostat.words import executors
 
@@ -59,6 +60,18 @@ class Situation(msgspec.Struct, frozen=True):
         if self.measured.latency_s is None:
             return self.measured.idle
         return self.measured.latency_s < t_min_s
+
+    def share_left(self, wanted: Allocation) -> float:
+        """What `wanted` leaves of the latency by the model without margin; 0 where what runs cannot keep up.
+
+        With a margin executors near saturation look worse than they are, and noise would swap them for ever.
+        """
+        network = self.measured.plain
+        network = with_share(network, bearable_share(network, wanted.total()))
+        now_s, then_s = network.expected_latency_s(self.running.executors), network.expected_latency_s(wanted.executors)
+        if math.isinf(now_s):
+            return 0.0 if math.isfinite(then_s) else 1.0
+        return then_s / now_s if now_s else 1.0
 
     def told(self) -> str:
         """The latency in words, as the beginning of a reason."""
@@ -124,9 +137,9 @@ class FewestExecutors:
         wanted, why = self._least(situation)
         if wanted.total() >= total:
             return self._otherwise(situation, f"{trigger}, but fewer executors would not keep it within T_max")
-        unworthy = not_worth_the_executors(total, wanted.total(), self._cost_s, situation.horizon_s)
-        if unworthy:
-            return Proposal(situation.running, f"{trigger}, but {unworthy}")
+        now_s, then_s = situation.latency_s(), situation.predicted_s(wanted)
+        if unbearable := not_bearable(now_s, then_s, self._t_max_s, self._cost_s, situation.horizon_s):
+            return Proposal(situation.running, f"{trigger}, but {unbearable}")
         return Proposal(wanted, f"{trigger}; {why}")
 
     def _otherwise(self, situation: Situation, trigger: str) -> Proposal:
@@ -177,15 +190,13 @@ def best_use(network: Network, k_max: int) -> tuple[Allocation, str]:
 
 
 def _rearranged(situation: Situation, wanted: Allocation, why: str, cost_s: float) -> Proposal:
-    """`wanted`, if it is better than what runs by enough, under the load that it is meant for; in any case when
-    bounds were drawn that do not allow what runs."""
+    """`wanted`, if it is better than what runs by enough; in any case when bounds were drawn that do not allow that."""
     if not _allowed(situation.running):
         return Proposal(wanted, f"what runs is not within the bounds; {why}")
-    now_s = situation.line.predicted_s(wanted.network.expected_latency_s(situation.running.executors))
-    then_s = situation.line.predicted_s(wanted.expected_latency_s())
-    if then_s >= now_s * _SAME:
+    now_s, share = situation.latency_s(), situation.share_left(wanted)
+    if share >= _SAME:
         return Proposal(situation.running, f"{why}, no better than as it is")
-    if unworthy := not_worth_the_latency(now_s, then_s, cost_s, situation.horizon_s):
+    if share and (unworthy := not_worth_it(now_s, share * now_s, cost_s, situation.horizon_s)):
         return Proposal(situation.running, f"{why}, but {unworthy}")
     return Proposal(wanted, why)
 
