@@ -11,6 +11,7 @@ from rheostat.errors import RheostatError, TopologyError
 from rheostat.spark.carry import carried
 from rheostat.spark.failure import reason_of
 from rheostat.spark.latency import ENTRY, carries, stamped, watched
+from rheostat.spark.luggage import send_along
 from rheostat.spark.record import RecordFunction, Stopwatch, applied
 from rheostat.spark.streams.outputs import in_one_stream, of_output
 from rheostat.spark.unit import Unit
@@ -90,6 +91,7 @@ class Assembler:
                 "it can read one; unite them before it"
             )
         _check_outputs(operator, function.outputs)
+        send_along(function.function)
         df = inputs[0]
         if operator.key is not None:
             df = df.repartition(operator.substream_count, f"`{operator.key}`")
@@ -122,6 +124,7 @@ def _on_frames(operator: Operator, function: Callable[..., Any], inputs: Sequenc
 
 
 def _called(what: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    send_along(function)
     try:
         return function(*arguments)
     except RheostatError:

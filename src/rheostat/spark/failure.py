@@ -7,11 +7,11 @@ from pathlib import Path
 import pyspark
 
 import rheostat
-from rheostat.errors import PlantError
+from rheostat.errors import PlantError, RheostatError
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)')
 _PYTHON_ERROR = re.compile(
-    r"^\s*((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Iteration|Exit))\b:? ?(.*)"
+    r"^((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Iteration|Exit))\b:? ?(.*)"
 )
 _UNREADABLE = re.compile(r"(?:file:(?://)?)?(/[^\s\"']*?part-[^\s\"']+?\.parquet)")
 _NOT_THE_USERS = tuple(str(Path(package.__file__ or "").parent) for package in (pyspark, rheostat))
@@ -28,40 +28,38 @@ class QueryError(PlantError):
 
 def reason_of(error: BaseException) -> str:
     """The innermost cause in a line or two, with the user's own line of code if it is Python."""
+    if isinstance(error, RheostatError):
+        return str(error)
     text = "\n".join([*traceback.format_exception(error), str(error)])
-    parts = [_python_cause(text) or _first_line(str(error)), _users_line(text), _unreadable_file(text)]
+    frame = _last_users_frame(text)
+    cause = _python_error(text[frame.end() :]) if frame else _worker_error(text)
+    line = f"{frame['file']}, line {frame['line']}, in {frame['function']}" if frame else None
+    parts = [cause or _first_line(str(error)), line, _damaged_file(text)]
     return "; ".join(part for part in parts if part)
 
 
-def _python_cause(text: str) -> str | None:
-    """The last line of the innermost Python traceback that holds user code."""
-    blocks = re.split(r"Traceback \(most recent call last\):", text)
-    for block in blocks[1:]:
-        if _users_frame(block) is None:
-            continue
-        for line in block.splitlines():
-            found = _PYTHON_ERROR.match(line)
-            if found and not line.lstrip().startswith("File"):
-                return f"{found[1].rpartition('.')[2]}: {found[2]}".rstrip(": ")
-    return None
-
-
-def _users_line(text: str) -> str | None:
-    frame = _users_frame(text)
-    return f"{frame['file']}, line {frame['line']}, in {frame['function']}" if frame else None
-
-
-def _users_frame(text: str) -> re.Match[str] | None:
+def _last_users_frame(text: str) -> re.Match[str] | None:
     frames = [frame for frame in _FRAME.finditer(text) if _is_users(frame["file"])]
     return frames[-1] if frames else None
 
 
+def _python_error(text: str) -> str | None:
+    found = next((match for line in text.splitlines() if (match := _PYTHON_ERROR.match(line))), None)
+    return f"{found[1].rpartition('.')[2]}: {found[2]}".rstrip(": ") if found else None
+
+
+def _worker_error(text: str) -> str | None:
+    """An error in an executor's Python before any of the user's code was reached."""
+    position = text.rfind("worker.py")
+    return _python_error(text[position:]) if position >= 0 else None
+
+
 def _is_users(file: str) -> bool:
-    is_library = "site-packages" in file or "/lib/python" in file or file.startswith("<")
+    is_library = "site-packages" in file or "/lib/python" in file or file.startswith("<") or not file.endswith(".py")
     return not is_library and not file.startswith(_NOT_THE_USERS) and "/pyspark.zip/" not in file
 
 
-def _unreadable_file(text: str) -> str | None:
+def _damaged_file(text: str) -> str | None:
     is_about_a_file = "FAILED_READ_FILE" in text or "CANNOT_READ_FILE" in text or "is not a Parquet file" in text
     found = _UNREADABLE.search(text) if is_about_a_file else None
     return f"the stream file {found[1]} is damaged" if found else None

@@ -87,7 +87,7 @@ class UnitQuery:
         """Why it ended, if it ended with an error."""
         if self.query is None or self.query.isActive:
             return None
-        error = self._error or self.query.exception()
+        error = self._error or self._gate.error or self.query.exception()
         return None if error is None else QueryError(self.unit.name, reason_of(error))
 
     def _started(self, name: str, mode: str) -> StreamingQuery:

@@ -105,10 +105,11 @@ class Runtime:
             raise self._failure
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until a query fails, and raise its error; False when `timeout_s` passes first."""
+        """Wait until a query fails and all have ended, and raise its error; False when `timeout_s` passes first."""
         if self._caretaker is not None:
             self._caretaker.join(timeout_s)
-        if self._failure is not None:
+        if self._caretaker is not None and self._failure is not None:
+            self._caretaker.join()
             raise self._failure
         return self._stopping.is_set()
 

@@ -22,11 +22,12 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from rheostat.errors import PlantError
 from rheostat.spark.latency import ENTRY, ENTRY_ARROW, EntryTimes, entry_times
 from rheostat.spark.streams.gate import Gate
 from rheostat.spark.streams.outputs import OUTPUT, of_output, schema_of_output
 from rheostat.spark.streams.retention import Retention
-from rheostat.spark.streams.sink_log import SinkLog
+from rheostat.spark.streams.sink_log import PublishedFile, SinkLog
 from rheostat.spark.streams.source import NOTHING_YET, file_relation, java_frame, open_source
 from rheostat.spark.streams.stream import Arrange, Arrival
 
@@ -83,7 +84,7 @@ class FileStream:
         """What one published batch holds for readers of `output`."""
         files = self.log.files(number)
         columns = [name for name in (ENTRY, OUTPUT) if name in self.schema.names]
-        tables = [_read(file.path, columns) for file in files]
+        tables = [_read(file, columns) for file in files]
         if output is not None:
             tables = [table.filter(pc.field(OUTPUT) == output) for table in tables]
         rows = sum(table.num_rows for table in tables)
@@ -133,7 +134,7 @@ class FileStreamReader:
 
     @cached_property
     def df(self) -> DataFrame:
-        return open_source(self._session, self, f"stream {self._log.folder.name}")
+        return open_source(self._session, self, f"stream {self._log.folder.name}", self._gate.fail)
 
     def newest(self, committed: int) -> int:
         self._committed = committed
@@ -169,7 +170,10 @@ class FileStreamReader:
     def waiting(self) -> tuple[Arrival, ...] | None:
         if self._committed is None:
             return None
-        self._look()
+        try:
+            self._look()
+        except PlantError:
+            return None  # its query fails on it as well, and says so
         return self._between(self._committed, self._seen)
 
     def _worth_reading(self) -> int:
@@ -214,8 +218,13 @@ def _own_session(session: SparkSession) -> SparkSession:
     return SparkSession(session.sparkContext, java._jsparkSession.cloneSession())
 
 
-def _read(path: Path, columns: Sequence[str]) -> "pa.Table":
-    return pq.ParquetFile(path).read(columns=list(columns))
+def _read(file: PublishedFile, columns: Sequence[str]) -> "pa.Table":
+    try:
+        return pq.ParquetFile(file.path).read(columns=list(columns))
+    except (pa.ArrowException, OSError) as error:
+        raise PlantError(
+            f"the stream file {file.path} is damaged ({error}); it was published with {file.bytes} bytes"
+        ) from error
 
 
 def _file_sink(session: SparkSession, folder: Path, compression: str) -> Any:

@@ -19,6 +19,8 @@ class Gate:
         self._news: list[Callable[[], bool]] = []
         self._closed = threading.Event()
         self._quiet = threading.Event()
+        self.error: Exception | None = None
+        """Why a source of the query could not go on."""
 
     @property
     def closed(self) -> bool:
@@ -31,6 +33,10 @@ class Gate:
     def is_quiet(self) -> bool:
         """Closed, and the query came by since then: its last batch is committed and it has no other."""
         return self._quiet.is_set()
+
+    def fail(self, error: Exception) -> None:
+        """A source of the query cannot go on."""
+        self.error = error
 
     def watch(self, has_news: Callable[[], bool]) -> None:
         """Let the query through when `has_news` says so."""

@@ -9,11 +9,14 @@ Positions are whole numbers. Spark logs them in the query's checkpoint, and afte
 same range, which must then give the same rows.
 """
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
+
+from rheostat.errors import PlantError
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 NOTHING_YET = -1
@@ -42,12 +45,20 @@ class BatchSource(Protocol):
         ...
 
 
-def open_source(session: SparkSession, source: BatchSource, name: str) -> DataFrame:
-    """`source` as a streaming DataFrame of `session`; `name` is what Spark's progress reports call it."""
+OnError = Callable[[Exception], None]
+
+
+def open_source(
+    session: SparkSession, source: BatchSource, name: str, on_error: OnError = lambda error: None
+) -> DataFrame:
+    """`source` as a streaming DataFrame of `session`; `name` is what Spark's progress reports call it.
+
+    `on_error` gets what the source raises, before the query fails with it.
+    """
     sc = session.sparkContext
     ensure_callback_server_started(sc._gateway)  # type: ignore[no-untyped-call]
     relation = _companion(sc._jvm, f"{_STREAMING}.runtime.StreamingExecutionRelation")
-    proxy = _SourceProxy(session, source, name)
+    proxy = _SourceProxy(session, source, name, on_error)
     return as_dataframe(session, relation.apply(proxy, _java(session)))
 
 
@@ -96,10 +107,11 @@ class _SourceProxy:
             "org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl",
         )
 
-    def __init__(self, session: SparkSession, source: BatchSource, name: str) -> None:
+    def __init__(self, session: SparkSession, source: BatchSource, name: str, on_error: OnError) -> None:
         jvm: Any = session.sparkContext._jvm
         self._source = source
         self._name = name
+        self._on_error = on_error
         self._schema = _java(session).parseDataType(source.schema.json())
         self._read_all = jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
         self._offset = getattr(jvm, f"{_STREAMING}.runtime.LongOffset")
@@ -111,7 +123,8 @@ class _SourceProxy:
         return self._read_all
 
     def latestOffset(self, start: Any, limit: Any) -> Any:  # noqa: N802
-        newest = self._source.newest(NOTHING_YET if start is None else _position(start))
+        committed = NOTHING_YET if start is None else _position(start)
+        newest = self._asked(lambda: self._source.newest(committed))
         return None if newest == NOTHING_YET else self._offset(newest)
 
     def reportLatestOffset(self) -> None:  # noqa: N802
@@ -119,13 +132,23 @@ class _SourceProxy:
 
     def getBatch(self, start: Any, end: Any) -> Any:  # noqa: N802
         after = _position(start.get()) if start.isDefined() else NOTHING_YET
-        return java_frame(self._source.batch(after, _position(end)))
+        until = _position(end)
+        return self._asked(lambda: java_frame(self._source.batch(after, until)))
 
     def commit(self, end: Any) -> None:
-        self._source.done(_position(end))
+        until = _position(end)
+        self._asked(lambda: self._source.done(until))
 
     def stop(self) -> None:
         """Nothing is held open."""
+
+    def _asked(self, question: Callable[[], Any]) -> Any:
+        """Spark searches the text of an error and overflows on a long one: it gets a short one."""
+        try:
+            return question()
+        except Exception as error:
+            self._on_error(error)
+            raise PlantError(f"{self._name} cannot be read: {str(error)[:200]}") from None
 
     # The JVM asks a proxy even for these, and keeps sources in hash maps.
     def toString(self) -> str:  # noqa: N802
