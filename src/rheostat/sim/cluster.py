@@ -36,7 +36,9 @@ class Cluster:
         self.switching_s = 0.0
         self.switching_executor_s = 0.0
         self._rng = rng
-        self._rows = addressed(self.state)
+        self._now = self.state.world.view(np.ndarray)["now"]
+        self._rates = self.state.rates.view(np.ndarray)["rate"].reshape(-1, CHUNK_SLOTS)
+        self._tables = addressed(self.state)
         self._free_rows: list[int] = []
         self._rows_used = 0
         self._moving: dict[int, Executor] = {}
@@ -48,7 +50,7 @@ class Cluster:
 
     @property
     def now_s(self) -> float:
-        return float(self.state.world[0].now)
+        return float(self._now[0])
 
     def advance(self, until_s: float) -> None:
         """Let everything happen up to `until_s`."""
@@ -61,17 +63,17 @@ class Cluster:
                 self._load_rates()
 
     def _run(self, until_s: float) -> None:
-        while engine.run(self._rows, float(until_s)) == engine.NEEDS_MEMORY:
+        while engine.run(self._tables, float(until_s)) == engine.NEEDS_MEMORY:
             if len(self.state.tuples) >= MOST_RECORDS:
                 raise PlantError(
                     f"{MOST_RECORDS:,} records are in the system after {self.now_s:g} s, which is all that can be "
                     "simulated: lower the load, bound the queues (capacity), or add executors"
                 )
             self.state = tables.with_more_tuples(self.state)
-            self._rows = addressed(self.state)
+            self._tables = addressed(self.state)
 
     def _do(self, verb: int, subject: int = tables.NONE, target: int = tables.NONE) -> None:
-        control.act(self._rows, verb, int(subject), int(target))
+        control.act(self._tables, verb, int(subject), int(target))
 
     def _load_rates(self) -> None:
         """Tell the event loop the rates of the next chunk of time, each slot's rate taken at its middle."""
@@ -79,9 +81,8 @@ class Cluster:
         world.chunk_start, world.chunk_width = self.now_s, width
         self._rates_end_s = self.now_s + CHUNK_SLOTS * width
         times = self.now_s + (np.arange(CHUNK_SLOTS) + 0.5) * width
-        for position, name in enumerate(self.model.topology.sources):
-            slots = slice(position * CHUNK_SLOTS, (position + 1) * CHUNK_SLOTS)
-            self.state.rates.rate[slots] = self.model.source(name).load.rates(times)
+        for slots, name in zip(self._rates, self.model.topology.sources, strict=True):
+            slots[:] = self.model.source(name).load.rates(times)
         self._do(control.WAKE_SOURCES)
 
     def _schedule_rotations(self) -> None:
@@ -189,7 +190,7 @@ class Cluster:
             self._rows_used += 1
             if index >= len(self.state.executors):
                 self.state = tables.with_more_executors(self.state)
-                self._rows = addressed(self.state)
+                self._tables = addressed(self.state)
         tables.reset_executor(self.state, index)
         return index
 

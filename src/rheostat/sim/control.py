@@ -3,6 +3,8 @@
 Called between two runs of the event loop. All keep the order within a substream and lose nothing.
 """
 
+from typing import Any
+
 from rheostat.sim.engine import (
     append_held,
     append_waiting,
@@ -19,15 +21,16 @@ from rheostat.sim.engine import (
 )
 from rheostat.sim.heap import cancel
 from rheostat.sim.jit import at, entry, jit
-from rheostat.sim.state import NONE, SHARED_QUEUE, State
+from rheostat.sim.state import NONE, SHARED_QUEUE, State, tables_at
 
 # What can be done, each by the function of that name.
 WAKE_SOURCES, WAKE_BATCHES, HOLD, GIVE, RESUME, INTERRUPT, GIVE_BACK, DEAL_OUT, ABANDON_BATCH = range(9)
 
 
 @entry
-def act(s: State, verb: int, subject: int, target: int) -> None:
+def act(tables: Any, verb: int, subject: int, target: int) -> None:
     """Do one of the above. There is one way in for all, since each would be compiled with most of the event loop."""
+    s = tables_at(tables)
     if verb == WAKE_SOURCES:
         wake_sources(s)
     elif verb == WAKE_BATCHES:

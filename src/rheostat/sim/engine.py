@@ -4,6 +4,8 @@ Everything here moves tuples; what changes the cluster itself (executors that co
 move) is rare, stands in `plant`, and uses the verbs of `control` between two calls of `run`.
 """
 
+from typing import Any
+
 import numpy as np
 
 from rheostat.sim import draw, randomness
@@ -11,14 +13,15 @@ from rheostat.sim.heap import BATCH_END, DONE, SOURCE, TRANSIT, TRIGGER, kind_of
 from rheostat.sim.histogram import BINS, bin_of
 from rheostat.sim.jit import at, entry, jit
 from rheostat.sim.randomness import ARRIVALS, SERVICE
-from rheostat.sim.state import BY_KEY, BY_VALUE, NONE, OWN_QUEUES, RANDOM, SHARED_QUEUE, State
+from rheostat.sim.state import BY_KEY, BY_VALUE, NONE, OWN_QUEUES, RANDOM, SHARED_QUEUE, State, tables_at
 
 FINISHED, NEEDS_MEMORY = 0, 1
 
 
 @entry
-def run(s: State, until: float) -> int:
+def run(tables: Any, until: float) -> int:
     """Process every event up to `until`. Returns NEEDS_MEMORY, having lost nothing, when more room is needed."""
+    s = tables_at(tables)
     world = s.world
     while world.events > 0 and at(s.heap, 0).time <= until:
         now = at(s.heap, 0).time
@@ -665,9 +668,9 @@ def _batch_end(s: State, now: float, operator: int) -> float:
         work = executor.work_s * _crowding(s, executor.node)
         if work + executor.extra_s > 0.0:
             begin = max(now + fixed, executor.free_at, executor.away_until)
+            executor.ahead_s = work + min(executor.ahead_s, max(0.0, executor.free_at - now))
             executor.free_at = begin + work + executor.extra_s
             executor.busy_s += work
-            executor.ahead_s = work
             it.service_sum += work - executor.work_s
             executor.work_s = 0.0
             executor.extra_s = 0.0

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rheostat.sim.histogram import BINS
+from rheostat.sim.jit import reader_of
 
 NONE = -1
 UNBOUNDED = np.iinfo(np.int64).max
@@ -221,32 +222,65 @@ _SERVER = {"executor": NONE}
 _NODE = {"cores": np.inf, "busy": 0}
 
 
+# By table: what a record holds in which nothing has happened yet.
+_NEUTRAL: dict[str, dict[str, Any]] = {
+    "world": _WORLD,
+    "chance": {"word": 0},
+    "heap": _HEAP,
+    "tuples": _TUPLE,
+    "roots": _ROOT,
+    "sources": _SOURCE,
+    "rates": {"rate": 0.0},
+    "producers": _PRODUCER,
+    "edges": _EDGE,
+    "values": _VALUES,
+    "alias": _ALIAS,
+    "cost": {"factor": 1.0},
+    "operators": _OPERATOR,
+    "server": _SERVER,
+    "idle": _SERVER,
+    "substreams": _SUBSTREAM,
+    "executors": _EXECUTOR,
+    "nodes": _NODE,
+    "histogram": {"count": 0},
+}
+
+
+def _layout(fields: dict[str, Any]) -> np.dtype[Any]:
+    return np.dtype([(name, np.int64 if isinstance(value, int) else np.float64) for name, value in fields.items()])
+
+
+tables_at = reader_of(State, [_layout(_NEUTRAL[name]) for name in State._fields])
+"""For compiled code: the state whose tables were handed over by their addresses."""
+
+
 def allocate(z: Sizes) -> State:
     """A state in which nothing has happened yet; parameters have their neutral values until somebody sets them.
 
     Row 0 of `histogram` is the topology's latency, row 1 + i operator i's.
     """
-    state = State(
-        world=_table(_WORLD, 1),
-        chance=_table({"word": 0}, 8),
-        heap=_table(_HEAP, z.tuples + z.executors + z.sources + 2 * z.operators + 8),
-        tuples=_table(_TUPLE, z.tuples),
-        roots=_table(_ROOT, z.roots),
-        sources=_table(_SOURCE, z.sources),
-        rates=_table({"rate": 0.0}, z.sources * z.slots),
-        producers=_table(_PRODUCER, z.operators + z.sources),
-        edges=_table(_EDGE, z.edges),
-        values=_table(_VALUES, z.distributions),
-        alias=_table(_ALIAS, z.aliases),
-        cost=_table({"factor": 1.0}, z.costs),
-        operators=_table(_OPERATOR, z.operators),
-        server=_table(_SERVER, z.operators * z.executors),
-        idle=_table(_SERVER, z.operators * z.executors),
-        substreams=_table(_SUBSTREAM, z.substreams),
-        executors=_table(_EXECUTOR, z.executors),
-        nodes=_table(_NODE, z.nodes),
-        histogram=_table({"count": 0}, (1 + z.operators) * BINS),
-    )
+    counts = {
+        "world": 1,
+        "chance": 8,
+        "heap": z.tuples + z.executors + z.sources + 2 * z.operators + 8,
+        "tuples": z.tuples,
+        "roots": z.roots,
+        "sources": z.sources,
+        "rates": z.sources * z.slots,
+        "producers": z.operators + z.sources,
+        "edges": z.edges,
+        "values": z.distributions,
+        "alias": z.aliases,
+        "cost": z.costs,
+        "operators": z.operators,
+        "server": z.operators * z.executors,
+        "idle": z.operators * z.executors,
+        "substreams": z.substreams,
+        "executors": z.executors,
+        "nodes": z.nodes,
+        "histogram": (1 + z.operators) * BINS,
+    }
+    state = State(**{name: _table(name, count) for name, count in counts.items()})
     world = state.world[0]
     world.operators, world.sources = z.operators, z.sources
     world.width, world.slots = z.executors, z.slots
@@ -260,9 +294,9 @@ def with_more_tuples(state: State) -> State:
     """The same state with room for twice as many tuples and roots in the system."""
     tuples, roots = len(state.tuples), len(state.roots)
     wider = state._replace(
-        tuples=_longer(state.tuples, _TUPLE, tuples),
-        roots=_longer(state.roots, _ROOT, roots),
-        heap=_longer(state.heap, _HEAP, tuples),
+        tuples=_longer("tuples", state.tuples, tuples),
+        roots=_longer("roots", state.roots, roots),
+        heap=_longer("heap", state.heap, tuples),
     )
     _link_free_tuples(wider, tuples)
     _link_free_roots(wider, roots)
@@ -273,10 +307,10 @@ def with_more_executors(state: State) -> State:
     """The same state with room for twice as many executors."""
     count = len(state.executors)
     wider = state._replace(
-        executors=_longer(state.executors, _EXECUTOR, count),
+        executors=_longer("executors", state.executors, count),
         server=_wider_rows(state.server, count),
         idle=_wider_rows(state.idle, count),
-        heap=_longer(state.heap, _HEAP, count),
+        heap=_longer("heap", state.heap, count),
     )
     wider.world[0].width = 2 * count
     return wider
@@ -287,20 +321,20 @@ def reset_executor(state: State, executor: int) -> None:
     state.executors[executor] = tuple(_EXECUTOR.values())
 
 
-def _table(fields: dict[str, Any], count: int) -> Table:
-    """`count` records (at least one, so that every table has an address) with the given initial values."""
-    dtype = np.dtype([(name, np.int64 if isinstance(value, int) else np.float64) for name, value in fields.items()])
-    table = np.empty(max(count, 1), dtype=dtype).view(np.recarray)
+def _table(name: str, count: int) -> Table:
+    """`count` neutral records (at least one, so that every table has an address)."""
+    fields = _NEUTRAL[name]
+    table = np.empty(max(count, 1), dtype=_layout(fields)).view(np.recarray)
     table[:] = tuple(fields.values())
     return table
 
 
-def _longer(table: Table, fields: dict[str, Any], by: int) -> Table:
-    return np.concatenate([table, _table(fields, by)]).view(np.recarray)
+def _longer(name: str, table: Table, by: int) -> Table:
+    return np.concatenate([table, _table(name, by)]).view(np.recarray)
 
 
 def _wider_rows(table: Table, width: int) -> Table:
-    wider = _table(_SERVER, 2 * len(table))
+    wider = _table("server", 2 * len(table))
     wider.reshape(-1, 2 * width)[:, :width] = table.reshape(-1, width)
     return wider
 

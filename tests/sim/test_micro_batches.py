@@ -1,0 +1,108 @@
+"""Micro-batches: a batch of n records takes c + n·s/k, so that batches settle at D = c/(1 − ρ)."""
+
+import pytest
+from plants import exponential, fixed, keyed, one_operator, plant, row
+
+from rheostat.plan import Plan, PoolPlan
+from rheostat.sim.model import Batches, OperatorModel, Service
+from rheostat.topology import Operator, Source, Topology
+
+
+def settled(it, until_s=400.0, warm_s=100.0):
+    """Mean duration of a batch and mean latency of a record once the start is forgotten."""
+    it.cluster.advance(warm_s)
+    it.observe()
+    before = it.cluster.state.operators[0].copy()
+    it.cluster.advance(until_s)
+    now = it.cluster.state.operators[0]
+    batches, records = now.batch_count - before.batch_count, now.completed - before.completed
+    return (
+        (now.batch_duration_s - before.batch_duration_s) / batches,
+        (now.latency_sum - before.latency_sum) / records,
+    )
+
+
+@pytest.mark.parametrize("load", [0.0005, 0.3, 0.6, 0.9])
+@pytest.mark.parametrize("executors", [1, 4])
+def test_a_batch_lasts_its_fixed_cost_over_what_is_left_of_the_capacity(executors, load):
+    fixed_s, per_task_s, rate = 0.3, 0.02, 2000.0
+    cost_s = fixed_s + per_task_s * executors
+    batches = Batches(fixed=fixed_s, per_task=per_task_s)
+    model = fixed(load * executors / rate, executors=executors, queues="batches", batches=batches)
+    it = plant(one_operator(), model, rate=rate)
+    duration_s, latency_s = settled(it)
+    assert duration_s == pytest.approx(cost_s / (1 - load), rel=0.03)
+    assert latency_s == pytest.approx(1.5 * duration_s, rel=0.03)
+
+
+def test_a_keyed_operator_has_a_task_for_each_substream():
+    batches = Batches(fixed=0.1, per_task=0.01)
+    it = plant(keyed(20), fixed(2e-4, executors=2, queues="batches", batches=batches), rate=2000.0)
+    duration_s, _ = settled(it)
+    assert duration_s == pytest.approx(0.3 / (1 - 0.2), rel=0.05)
+    assert row(it).batch_task_count == 20 * (row(it).batch_count + (row(it).batch_rows > 0))
+
+
+def test_the_number_of_tasks_can_be_given():
+    batches = Batches(fixed=0, per_task=0.01, tasks=50)
+    it = plant(one_operator(), fixed(1e-6, executors=2, queues="batches", batches=batches), rate=1000.0)
+    assert settled(it)[0] == pytest.approx(0.5, rel=0.01)
+
+
+def test_the_slowest_share_of_a_skewed_batch_decides():
+    """Of four executors one has all the load: D = c/(1 − ρ) with its ρ, not with the mean."""
+    batches = Batches(fixed=0.4, per_task=0)
+    it = plant(keyed(4), fixed(5e-4, executors=4, queues="batches", batches=batches), rate=1000.0, weights=[1, 0, 0, 0])
+    assert settled(it)[0] == pytest.approx(0.4 / (1 - 0.5), rel=0.03)
+
+
+def test_a_trigger_longer_than_the_batch_sets_the_pace():
+    """With a trigger of T a record waits T/2 for the next batch of T's records."""
+    batches = Batches(fixed=0.2, per_task=0, trigger="2s")
+    it = plant(one_operator(), fixed(2e-4, queues="batches", batches=batches), rate=1000.0)
+    duration_s, latency_s = settled(it)
+    assert duration_s == pytest.approx(0.2 + 2 * 0.2, rel=0.02)
+    assert latency_s == pytest.approx(1.0 + duration_s, rel=0.02)
+
+
+def test_a_limit_bounds_the_records_of_a_batch():
+    batches = Batches(fixed=0.2, per_task=0, limit=100)
+    it = plant(one_operator(), fixed(1e-3, queues="batches", batches=batches), rate=1000.0)
+    duration_s, _ = settled(it)
+    assert duration_s == pytest.approx(0.2 + 0.1)
+    assert row(it).arrived - row(it).completed > 200_000
+
+
+def test_an_overloaded_operator_falls_behind_at_the_rate_of_the_excess():
+    batches = Batches(fixed=0.1, per_task=0)
+    it = plant(one_operator(), fixed(2e-3, queues="batches", batches=batches), rate=1000.0)
+    it.cluster.advance(100.0)
+    assert row(it).completed < 50_000
+
+
+def test_exponential_service_gives_the_same_mean_where_batches_are_large():
+    batches = Batches(fixed=0.3, per_task=0)
+    it = plant(one_operator(), exponential(5e-4, queues="batches", batches=batches), rate=1000.0)
+    duration_s, latency_s = settled(it)
+    assert duration_s == pytest.approx(0.6, rel=0.04)
+    assert latency_s == pytest.approx(0.9, rel=0.05)
+
+
+def test_an_operator_without_records_makes_no_batches():
+    batches = OperatorModel(service=Service(mean=0.001), queues="batches")
+    it = plant(one_operator(), {"op": batches}, rate=0.0)
+    it.cluster.advance(100.0)
+    assert row(it).batch_count == 0
+    assert it.observe().operator["op"].batch.count == 0
+
+
+def test_operators_that_share_executors_do_one_share_after_the_other():
+    """Two batches that ask for the same executor at the same moment: one waits for the other's work."""
+    topology = Topology("two", [Source("in"), Operator("a", inputs="in"), Operator("b", inputs="in")])
+    batches = Batches(fixed=1, per_task=0, trigger="10s")
+    model = fixed(1e-3, queues="batches", batches=batches)
+    shared = Plan(0, {"both": PoolPlan.of(1)}, {"a": "both", "b": "both"})
+    it = plant(topology, model, rate=100.0, plan=shared)
+    it.cluster.advance(1000.0)
+    durations = [row(it, name).batch_duration_s / row(it, name).batch_count for name in "ab"]
+    assert durations == pytest.approx([2.0, 3.0], rel=0.05)
