@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 _MS = 1e-3
@@ -197,6 +196,3 @@ class _Report(msgspec.Struct, frozen=True, rename="camel"):
 
 
 _decode = msgspec.json.Decoder(_Report).decode
-
-PULL_ERRORS = (Py4JError, msgspec.DecodeError, OSError)
-"""What may go wrong while figures are pulled from a driver that is stopping."""
