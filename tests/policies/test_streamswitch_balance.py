@@ -132,13 +132,14 @@ def test_an_overloaded_source_is_relieved_of_seven_of_fourteen_substreams():
     assert len(balance([source, executor(1, [])], source).substreams) == 7
 
 
-def as_printed(source, target):
-    """Algorithm 2 with its `break`: stop as soon as the maximum stops falling."""
+def as_printed(source, target, *, forgetful=False):
+    """Algorithm 2 with its `break`: stop as soon as the maximum stops falling; `forgetful` with its λ's = λ^k too."""
     moved, worst = [], max(source.projected_s, target.projected_s)
     for substream in leaving_order(source.substreams):
         moved.append(substream)
-        left = source.without(each.id for each in moved).projected_s
-        now = max(left, target.joined_by(moved).projected_s)
+        left = source.without(each.id for each in moved).arrival_rate
+        left_s = source.capacity.latency_s(substream.arrival_rate if forgetful else left)
+        now = max(left_s, target.joined_by(moved).projected_s)
         if now >= worst:
             break
         worst = now
@@ -158,11 +159,10 @@ def test_the_printed_loop_also_moves_the_substream_that_made_it_worse():
 
 
 def test_the_printed_assignment_forgets_the_load_that_stays():
-    """λ's = λ^k instead of λ's −= λ^k: after one move the source would look as light as the substream that left."""
-    source = executor(0, [5] + [14] * 5, first=0)
-    printed_left = 5
-    assert source.capacity.latency_s(printed_left) < source.without([0]).projected_s
-    assert len(balance([source, executor(1, [])], source).substreams) == 3
+    """λ's = λ^k instead of λ's −= λ^k: the source looks as light as the substream that left last."""
+    source, target = executor(0, [5] + [14] * 5, first=0), executor(1, [])
+    assert len(as_printed(source, target, forgetful=True)) == 2
+    assert len(balance([source, target], source).substreams) == 3
 
 
 def test_a_fast_executor_is_given_more_than_a_slow_one():
