@@ -59,7 +59,7 @@ if COMPILED:
 
     def reader_of(tables: type[Tables], layouts: Iterable[np.dtype[Any]]) -> Callable[[Any], Tables]:
         """How compiled code gets `tables` of those layouts back from what `addressed` made of them."""
-        records = types.NamedTuple([numba.from_dtype(layout) for layout in layouts], tables)
+        records = types.NamedTuple([numba.from_dtype(layout) for layout in layouts], tables)  # type: ignore[attr-defined]
 
         @intrinsic  # type: ignore[untyped-decorator]
         def read(typing_context: Any, addresses: Any) -> Any:
