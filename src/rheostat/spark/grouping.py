@@ -17,16 +17,16 @@ from pyspark.sql import functions as sf
 from rheostat.errors import ConfigError
 
 _TOLERATED_IMBALANCE = 1.25
-_CAP = "spark.sql.files.maxPartitionBytes"
-FILE_PACKING = {"spark.sql.files.openCostInBytes": "0", "spark.sql.files.minPartitionNum": "1"}
-"""Settings of the session under which the cap alone decides how files are packed."""
 
 
 class Grouping(Protocol):
     """A way to spread rows over tasks."""
 
     def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
-        """`df`, read from files of these sizes, with its rows in the wanted partitions."""
+        """`df`, read from files of these sizes, with its rows in the wanted partitions.
+
+        The session of `df` must be its own: how files are packed is a setting there.
+        """
         ...
 
 
@@ -117,7 +117,10 @@ def _tasks_under(cap: int, file_bytes: Sequence[int]) -> int:
 
 
 def _cap_tasks(session: SparkSession, cap: int) -> None:
-    session.conf.set(_CAP, str(max(1, cap)))
+    """Have the bytes of a task's files alone decide what `session` packs together."""
+    session.conf.set("spark.sql.files.maxPartitionBytes", str(max(1, cap)))
+    session.conf.set("spark.sql.files.openCostInBytes", "0")
+    session.conf.set("spark.sql.files.minPartitionNum", "1")
 
 
 def _by_number(df: DataFrame, tasks: int, number: Column) -> DataFrame:

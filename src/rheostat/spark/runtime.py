@@ -29,7 +29,7 @@ from rheostat.spark.assembly import Assembler, Placement, unplaced
 from rheostat.spark.batches import BatchRecord
 from rheostat.spark.directory import RunDirectory, folder_name
 from rheostat.spark.failure import QueryError
-from rheostat.spark.grouping import FILE_PACKING, Grouping, WholeFiles
+from rheostat.spark.grouping import Grouping, WholeFiles
 from rheostat.spark.query import UnitQuery
 from rheostat.spark.record import Timings
 from rheostat.spark.results import Folder, Sink, as_sink
@@ -223,7 +223,7 @@ class Runtime:
         """A session of the unit's own: what a query starts with is read from it, and two may start at once."""
         spark: Any = self._spark
         session = SparkSession(self._spark.sparkContext, spark._jsparkSession.cloneSession())
-        settings = {**self._kind.session_settings, **FILE_PACKING}
+        settings = dict(self._kind.session_settings)
         if unit is not None and unit.substreams is not None:
             settings["spark.sql.shuffle.partitions"] = str(unit.substreams)
         for key, value in settings.items():
