@@ -32,7 +32,7 @@ def test_the_archive_is_made_once_and_then_found(tmp_path, rehearsals):
     archive = class_archive(tmp_path)
     assert class_archive(tmp_path) == existing_archive(tmp_path) == archive
     assert len(rehearsals) == 1
-    assert list(tmp_path.iterdir()) == [archive]
+    assert list(tmp_path.glob("*.jsa")) == [archive]
 
 
 def test_another_java_gets_another_archive(tmp_path, rehearsals, monkeypatch):
@@ -48,7 +48,7 @@ def test_archives_unused_for_a_month_go_when_a_new_one_comes(tmp_path, rehearsal
         file.touch()
         os.utime(file, (time.time() - age_days * 86400,) * 2)
     archive = class_archive(tmp_path)
-    assert sorted(tmp_path.iterdir()) == sorted([archive, recent])
+    assert sorted(tmp_path.glob("*.jsa")) == sorted([archive, recent])
 
 
 def test_a_rehearsal_that_fails_leaves_nothing_and_is_only_a_warning(tmp_path, monkeypatch, caplog):
@@ -61,7 +61,7 @@ def test_a_rehearsal_that_fails_leaves_nothing_and_is_only_a_warning(tmp_path, m
         class_archive(tmp_path)
     assert class_archive_or_none(tmp_path) is None
     assert "executors start slower" in caplog.text
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.glob("**/*.jsa")) == []
 
 
 def test_driver_daemons_and_executors_map_the_archive(spark, cluster):

@@ -1,9 +1,10 @@
 """Where what was made for the installed Spark is kept, and what makes it out of date."""
 
+import fcntl
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from rheostat.spark.installed import spark_home
@@ -24,6 +25,23 @@ def private_folder(folder: Path) -> Path:
     except OSError:
         pass
     return Path(tempfile.mkdtemp(prefix="rheostat-cache-"))
+
+
+def made_once(target: Path, make: Callable[[Path], None]) -> Path:
+    """`target`, written by `make` (at the path it is given) if it is not there; whoever else wants it waits."""
+    if not target.exists():
+        with target.with_suffix(".lock").open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not target.exists():
+                _make_whole(target, make)
+    return target
+
+
+def _make_whole(target: Path, make: Callable[[Path], None]) -> None:
+    with tempfile.TemporaryDirectory(prefix="making-", dir=target.parent) as workplace:
+        draft = Path(workplace, target.name)
+        make(draft)
+        draft.replace(target)
 
 
 def fingerprint(parts: Iterable[bytes]) -> str:

@@ -16,14 +16,16 @@ from pathlib import Path
 
 from rheostat.errors import PlantError
 from rheostat.spark import rehearsal
-from rheostat.spark.cache import default_cache, fingerprint, private_folder
+from rheostat.spark.cache import default_cache, fingerprint, made_once, private_folder
 from rheostat.spark.cause import cause_in
+from rheostat.spark.guard import run_guarded
 from rheostat.spark.installed import neutral_environment, spark_home
 from rheostat.spark.java import find_java
 
 _DEADLINE_S = 600.0
 _FORGOTTEN_AFTER_S = 30 * 86400.0
 _QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off"
+_REHEARSAL_OPTIONS = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {_QUIET}"
 _LOG = logging.getLogger(__name__)
 
 
@@ -31,13 +33,12 @@ def class_archive(cache: Path | None = None) -> Path:
     """The archive, made now if `cache` (by default the user's) does not have it.
 
     Making it takes some 30 s of a core and 200 MB of disk. Archives that no one used for a month are removed
-    then. Several processes may make it at once; the last one's stays, whole.
+    then. Of several processes that need it at once, one makes it and the others wait.
     """
     archive = _place(private_folder(cache or default_cache()))
     if not archive.exists():
-        _LOG.info("once for this Spark: writing an archive of its classes, so that executors start faster")
         _forget_old(archive.parent)
-        _rehearse(archive)
+    made_once(archive, _rehearse)
     os.utime(archive)
     return archive
 
@@ -64,7 +65,7 @@ def archive_options(archive: Path) -> str:
 
 def _place(folder: Path) -> Path:
     java = find_java()
-    made_by = [Path(file).read_bytes() for file in (__file__, rehearsal.__file__)]
+    made_by = [Path(rehearsal.__file__).read_bytes(), _REHEARSAL_OPTIONS.encode()]
     made_for = [java.text.encode(), str(java.executable.resolve()).encode()]
     return folder / f"classes-{fingerprint(made_by + made_for)}.jsa"
 
@@ -76,17 +77,16 @@ def _forget_old(folder: Path) -> None:
 
 
 def _rehearse(archive: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="rehearsal-", dir=archive.parent) as workplace:
-        draft = Path(workplace, archive.name)
-        ran = _run_rehearsal(draft, Path(workplace))
-        if ran.returncode != 0 or not draft.exists():
-            raise PlantError(f"the rehearsal ended with code {ran.returncode}: {cause_in(ran.stdout)}")
-        draft.replace(archive)
+    _LOG.info("once for this Spark: writing an archive of its classes, so that executors start faster")
+    with tempfile.TemporaryDirectory(prefix="rehearsal-") as workplace:
+        ran = _run_rehearsal(archive, Path(workplace))
+    if ran.returncode != 0 or not archive.exists():
+        raise PlantError(f"the rehearsal ended with code {ran.returncode}: {cause_in(ran.stdout)}")
 
 
-def _run_rehearsal(draft: Path, workplace: Path) -> "subprocess.CompletedProcess[str]":
+def _run_rehearsal(archive: Path, workplace: Path) -> "subprocess.CompletedProcess[str]":
     """Run the rehearsal under `spark-submit`, whose JVM waits for the script and then writes the archive."""
-    options = f'"-XX:ArchiveClassesAtExit={draft}" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC {_QUIET}'
+    options = f'"-XX:ArchiveClassesAtExit={archive}" {_REHEARSAL_OPTIONS}'
     settings = rehearsal.SETTINGS | {"spark.driver.defaultJavaOptions": options}
     command = [str(spark_home() / "bin" / "spark-submit"), "--master", "local[2]"]
     command += [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
@@ -96,16 +96,4 @@ def _run_rehearsal(draft: Path, workplace: Path) -> "subprocess.CompletedProcess
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONSAFEPATH": "1",  # or our modules beside the script would hide Python's own of the same names
     }
-    try:
-        return subprocess.run(
-            [*command, rehearsal.__file__, str(workplace)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=environ,
-            timeout=_DEADLINE_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise PlantError(f"the rehearsal took longer than {_DEADLINE_S:.0f} s") from error
+    return run_guarded([*command, rehearsal.__file__, str(workplace)], _DEADLINE_S, environ)

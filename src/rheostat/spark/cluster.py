@@ -9,8 +9,6 @@ import os
 import secrets
 import shutil
 import socket
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -23,7 +21,6 @@ import msgspec
 
 from rheostat.duration import Duration, human, positive_seconds
 from rheostat.errors import ConfigError, PlantError
-from rheostat.spark import watchdog
 from rheostat.spark.daemon import (
     MASTER_CLASS,
     WORKER_CLASS,
@@ -31,6 +28,7 @@ from rheostat.spark.daemon import (
     daemon_environment,
     start_daemon,
 )
+from rheostat.spark.guard import Guard
 from rheostat.spark.java import find_java
 from rheostat.spark.kit import Kit, prepare_kit
 from rheostat.spark.master_page import MasterPage, read_master_page
@@ -121,7 +119,7 @@ class EmbeddedCluster:
         self._use_kit = use_kit
         self._kit = Kit()
         self._secret = secrets.token_hex(32)
-        self._watchdog: subprocess.Popen[bytes] | None = None
+        self._guard: Guard | None = None
         self._master: Daemon | None = None
         self._workers: dict[str, Daemon] = {}
         self._nodes: dict[str, Node] = {}
@@ -141,13 +139,13 @@ class EmbeddedCluster:
         Raises `PlantError`, with the reason and the folder of the logs, if one of them dies or the deadline
         passes; nothing is left running then.
         """
-        if self._watchdog is not None:
+        if self._guard is not None:
             raise PlantError(f"the cluster at {self.address.master_url} is already running")
         find_java()
         self._kit = prepare_kit() if self._use_kit else Kit()
         try:
             self._lay_out_folder()
-            self._watchdog = self._start_watchdog()
+            self._guard = Guard([self._subfolder("scratch"), self._subfolder("conf")])
             self._address = self._start_master()
             for node in self._wanted:
                 self._start_worker(node)
@@ -163,9 +161,10 @@ class EmbeddedCluster:
         Stop the Spark session first: without executors its driver only reports failures. A second call does
         nothing.
         """
-        if self._watchdog is not None:
-            self._end_processes(self._watchdog)
-            self._watchdog, self._master, self._address = None, None, None
+        if self._guard is not None:
+            self._guard.end()
+            self._reap()
+            self._guard, self._master, self._address = None, None, None
             self._workers.clear()
             self._nodes.clear()
         if self._is_temporary and self._folder is not None and not keep_logs:
@@ -222,15 +221,6 @@ class EmbeddedCluster:
         for name in ("logs", "conf", "scratch"):
             (self._folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def _start_watchdog(self) -> subprocess.Popen[bytes]:
-        doomed = [str(self._subfolder("scratch")), str(self._subfolder("conf"))]
-        return subprocess.Popen(
-            [sys.executable, "-I", "-S", watchdog.__file__, str(os.getpid()), *doomed],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            process_group=0,
-        )
-
     def _start_master(self) -> ClusterAddress:
         arguments = ["--host", MASTER_HOST, "--port", str(self._port), "--webui-port", "0"]
         self._master = master = self._start_daemon("master", MASTER_CLASS, arguments, MASTER_HOST, {})
@@ -242,7 +232,8 @@ class EmbeddedCluster:
 
     def _start_worker(self, node: Node) -> None:
         # Spark tells nodes apart by their hosts, so each worker gets a loopback address of its own.
-        host = loopback_host(len(self._workers) + 2)
+        names = list(dict.fromkeys([*self._nodes, node.name]))
+        host = loopback_host(names.index(node.name) + 2)
         arguments = ["--host", host, "--port", "0", "--webui-port", "0", "--cores", str(node.cores)]
         arguments += ["--memory", f"{node.memory_mb}m", "--work-dir", str(self.logs / node.name)]
         resources = self._write_resources(node)
@@ -252,12 +243,12 @@ class EmbeddedCluster:
     def _start_daemon(
         self, name: str, kind: str, arguments: list[str], host: str, conf: dict[str, str], *last: str
     ) -> Daemon:
-        assert self._watchdog is not None
+        assert self._guard is not None
         properties = self._write_conf(name, self._authentication | _DAEMON_CONF | conf)
         command = [kind, *arguments, "--properties-file", str(properties), *last]
         scratch = self._subfolder("scratch") / name
         environ = daemon_environment(host, scratch, self._kit)
-        return start_daemon(name, command, environ, self.logs / f"{name}.log", self._watchdog.pid)
+        return start_daemon(name, command, environ, self.logs / f"{name}.log", self._guard.group)
 
     @property
     def _authentication(self) -> dict[str, str]:
@@ -283,8 +274,9 @@ class EmbeddedCluster:
 
     def _await_nodes(self, names: list[str]) -> None:
         def all_alive() -> bool | None:
-            alive = {node.name for node in self.status().nodes if node.alive}
-            return alive.issuperset(names) or None
+            page = read_master_page(self.address.web_url)
+            seen = [_node_status(self._nodes[name], page) for name in names] if page is not None else []
+            return (page is not None and all(node.alive for node in seen)) or None
 
         self._await(all_alive, f"node{'s'[: len(names) > 1]} {', '.join(names)} to register")
 
@@ -312,16 +304,10 @@ class EmbeddedCluster:
     def _error(self, what: str) -> PlantError:
         return PlantError(f"the embedded cluster did not start: {what} (logs: {self.logs})")
 
-    def _end_processes(self, guard: subprocess.Popen[bytes]) -> None:
-        daemons = [daemon for daemon in (self._master, *self._workers.values()) if daemon is not None]
-        assert guard.stdin is not None
-        if guard.poll() is None:
-            guard.stdin.write(b"\n")
-        guard.stdin.close()
-        if guard.wait() < 0:  # someone killed the watchdog; its work remains to be done
-            watchdog.sweep(guard.pid)
-        for daemon in daemons:
-            daemon.process.wait()
+    def _reap(self) -> None:
+        for daemon in (self._master, *self._workers.values()):
+            if daemon is not None:
+                daemon.reap()
 
 
 _DAEMON_CONF = {

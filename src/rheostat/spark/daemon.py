@@ -3,6 +3,7 @@
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from rheostat.spark.kit import Kit
 
 MASTER_CLASS = "org.apache.spark.deploy.master.Master"
 WORKER_CLASS = "org.apache.spark.deploy.worker.Worker"
+
+_REAP_DEADLINE_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,11 @@ class Daemon:
 
     def log_text(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
+
+    def reap(self) -> None:
+        """Take note of its end, which was brought about elsewhere; one that hangs in the kernel is left."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=_REAP_DEADLINE_S)
 
     def why_it_died(self) -> str | None:
         """The exit code and the first cause in the log, or None while it runs."""

@@ -6,15 +6,15 @@ Nothing depends on the helpers: without them the same results take longer, and t
 
 import logging
 import subprocess
-import tempfile
 from pathlib import Path
 
 from py4j.java_gateway import JVMView
 from py4j.protocol import Py4JError
 
 from rheostat.errors import PlantError
-from rheostat.spark.cache import default_cache, fingerprint, private_folder
+from rheostat.spark.cache import default_cache, fingerprint, made_once, private_folder
 from rheostat.spark.cause import cause_in
+from rheostat.spark.guard import run_guarded
 from rheostat.spark.installed import spark_home
 from rheostat.spark.java import find_java
 
@@ -30,13 +30,11 @@ _LOG = logging.getLogger(__name__)
 def helpers_jar(cache: Path | None = None) -> Path:
     """The compiled helpers, compiling them if `cache` (by default the user's) does not have them.
 
-    Several processes may do so at once: each compiles for itself and the last one's jar stays, whole.
+    Of several processes that need them at once, one compiles and the others wait.
     """
     folder = private_folder(cache or default_cache())
     jar = folder / f"helpers-{fingerprint(source.read_bytes() for source in _sources())}.jar"
-    if not jar.exists():
-        _compile(jar)
-    return jar
+    return made_once(jar, _compile)
 
 
 def helpers_jar_or_none(cache: Path | None = None) -> Path | None:
@@ -87,12 +85,9 @@ def _jars() -> Path:
 
 
 def _compile(jar: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="compile-", dir=jar.parent) as workplace:
-        draft = Path(workplace, jar.name)
-        ran = _run_compiler(draft)
-        if ran.returncode != 0 or not draft.exists():
-            raise PlantError(f"the Scala compiler failed on {SOURCES}: {_first_error(ran.stdout)}")
-        draft.replace(jar)
+    ran = _run_compiler(jar)
+    if ran.returncode != 0 or not jar.exists():
+        raise PlantError(f"the Scala compiler failed on {SOURCES}: {_first_error(ran.stdout)}")
 
 
 def _first_error(output: str) -> str:
@@ -102,15 +97,4 @@ def _first_error(output: str) -> str:
 def _run_compiler(target: Path) -> "subprocess.CompletedProcess[str]":
     command = [str(find_java().executable), "-Xss8m", "-XX:TieredStopAtLevel=1", "-cp", f"{_jars()}/*"]
     command += ["scala.tools.nsc.Main", "-usejavacp", "-nowarn", "-d", str(target), *map(str, _sources())]
-    try:
-        return subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=_COMPILE_DEADLINE_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise PlantError(f"the Scala compiler took longer than {_COMPILE_DEADLINE_S:.0f} s") from error
+    return run_guarded(command, _COMPILE_DEADLINE_S)

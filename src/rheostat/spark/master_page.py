@@ -5,7 +5,7 @@ import urllib.request
 
 import msgspec
 
-_TIMEOUT_S = 5.0
+_TIMEOUT_S = 15.0
 
 
 class WorkerEntry(msgspec.Struct, frozen=True):

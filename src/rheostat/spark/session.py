@@ -9,11 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from py4j.java_gateway import JVMView
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from rheostat.errors import ConfigError, PlantError
 from rheostat.spark import helpers
+from rheostat.spark.cause import cause_in
 from rheostat.spark.class_archive import archive_options, existing_archive
 from rheostat.spark.cluster import MASTER_HOST, ClusterAddress, EmbeddedCluster
 from rheostat.spark.installed import spark_home
@@ -97,7 +99,7 @@ def build_session(
     kit = _usable(kit, jvm)
     for key, value in default_settings(dict(conf.getAll()), address, kit).items():
         conf.set(key, value)
-    return SparkSession(SparkContext(conf=conf.setAppName(app_name)))
+    return _start(conf.setAppName(app_name))
 
 
 def stop_own_allocation(spark: SparkSession) -> bool:
@@ -167,6 +169,14 @@ def _launch_jvm(wished: Mapping[str, str], url: str | None, kit: Kit) -> JVMView
     SparkContext._ensure_initialized(conf=early)
     assert SparkContext._jvm is not None
     return SparkContext._jvm
+
+
+def _start(conf: SparkConf) -> SparkSession:
+    try:
+        return SparkSession(SparkContext(conf=conf))
+    except Py4JError as error:
+        reason = cause_in(str(getattr(error, "java_exception", error)))
+        raise PlantError(f"no Spark session on {conf.get('spark.master')}: {reason}") from error
 
 
 def _early_defaults(kit: Kit) -> dict[str, str]:
