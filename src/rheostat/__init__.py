@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rheostat.attach import Attachment, attach
+    from rheostat.attachment import Attachment, attach
     from rheostat.decision import Decision, Effect, Hold, Move, Moves, Place, Regroup, Scale
     from rheostat.errors import RheostatError
     from rheostat.journal import Journal
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rheostat.loop.options import LoopOptions
     from rheostat.plan import Plan
     from rheostat.policies.policy import Observation, Policy, PolicyOptions
-    from rheostat.run import Running, Topology, run, start
+    from rheostat.running import Running, Topology, run, start
     from rheostat.sla import SLA, Budget, Goal
     from rheostat.snapshot import Snapshot
     from rheostat.spark.cluster import EmbeddedCluster
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rheostat.topology import Operator, Source
 
 _HOMES = {
-    "attach": ("Attachment", "attach"),
+    "attachment": ("Attachment", "attach"),
     "decision": ("Decision", "Effect", "Hold", "Move", "Moves", "Place", "Regroup", "Scale"),
     "errors": ("RheostatError",),
     "journal": ("Journal",),
@@ -33,7 +33,7 @@ _HOMES = {
     "loop.options": ("LoopOptions",),
     "plan": ("Plan",),
     "policies.policy": ("Observation", "Policy", "PolicyOptions"),
-    "run": ("Running", "Topology", "run", "start"),
+    "running": ("Running", "Topology", "run", "start"),
     "sla": ("SLA", "Budget", "Goal"),
     "snapshot": ("Snapshot",),
     "spark.cluster": ("EmbeddedCluster",),

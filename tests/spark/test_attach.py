@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from rheostat.attach import Attachment, attach
+from rheostat.attachment import Attachment, attach
 from rheostat.errors import ConfigError, PlantError
 from rheostat.journal import Journal
 from rheostat.policies.policy import PolicyOptions
@@ -179,7 +179,7 @@ def test_a_local_session_is_refused_with_the_reason():
 PROGRAM = """
 import sys, time
 from pyspark.sql import SparkSession
-from rheostat.attach import attach
+from rheostat.attachment import attach
 
 url, folder = sys.argv[1:]
 settings = {

@@ -39,7 +39,7 @@ def run_application(
     topology = load_topology(app)
     goal = SLA.parse(sla)
     end_s = None if for_ is None else positive_seconds(for_, "--for")
-    from rheostat.run import start
+    from rheostat.running import start
     from rheostat.spark.cluster import EmbeddedCluster
 
     quiet_spark(directory / "spark.log")
