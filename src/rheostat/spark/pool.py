@@ -132,10 +132,10 @@ class Pool:
             del self._members[executor_id]
             self._dismissed.add(executor_id)
 
-    @property
-    def total(self) -> int:
-        """How many executors to ask Spark for."""
-        return len(self._wanted.executors) + self._wanted.standby + len(self._with(ExecutorPhase.LEAVING))
+    def total(self, doomed: Collection[str] = ()) -> int:
+        """How many executors to ask Spark for, when `doomed` are about to be killed and not to be replaced."""
+        leaving = [member for member in self._with(ExecutorPhase.LEAVING) if member.id not in doomed]
+        return len(self._wanted.executors) + self._wanted.standby + len(leaving)
 
     @property
     def is_settled(self) -> bool:
@@ -152,7 +152,7 @@ class Pool:
 
     def shortage(self, now_s: float, patience_s: float) -> str | None:
         """In words, how many executors have been asked for and have not come for longer than `patience_s`."""
-        missing = self.total - len(self._members)
+        missing = self.total() - len(self._members)
         if missing <= 0:
             self._short_since_s = None
             return None
@@ -162,8 +162,8 @@ class Pool:
         if waited_s < patience_s:
             return None
         return (
-            f"pool {self.name!r} waits for more than {human(patience_s)} for {missing} of its {self.total} executors: "
-            "the cluster may have no free cores or memory for them"
+            f"pool {self.name!r} waits for more than {human(patience_s)} "
+            f"for {missing} of its {self.total()} executors: the cluster may have no free cores or memory for them"
         )
 
     def members(self) -> list[tuple[int, ExecutorPhase, SparkExecutor | None]]:

@@ -121,16 +121,19 @@ class Pools:
         plan = self._plan
         executors = self._allocation.executors()
         jobs = self._allocation.active_jobs()
+        doomed: dict[str, list[str]] = {}
         for name, pool in self._pools.items():
             pool.want(self._wanted(plan.pools[name]))
             pool.see(each for each in executors if each.profile == self._profiles[name].id)
             self._end_warm_up(name)
             pool.bind()
             seated = self._seat(plan, name)
-            self._dismiss(pool, seated, jobs, now_s)
+            self._usher.keep_out(executor.id for executor in pool.leaving() if executor.id not in seated)
+            doomed[name] = pool.to_dismiss(seated, jobs, now_s)
             self._begin_warm_up(name)
+        self._ask_for_totals(doomed)
+        self._dismiss(doomed)
         self._trim([executor.id for executor in executors if executor.profile == _DEFAULT_PROFILE])
-        self._ask_for_totals()
         self._report = self._reported(plan, now_s)
         return self._report
 
@@ -165,10 +168,10 @@ class Pools:
             seated |= {executor.id for executor in owners}
         return seated
 
-    def _dismiss(self, pool: Pool, seated: set[str], jobs: frozenset[int], now_s: float) -> None:
-        self._usher.keep_out(executor.id for executor in pool.leaving() if executor.id not in seated)
-        if doomed := pool.to_dismiss(seated, jobs, now_s):
-            pool.dismissed(self._allocation.kill(doomed))
+    def _dismiss(self, doomed: Mapping[str, Sequence[str]]) -> None:
+        for name, executor_ids in doomed.items():
+            if executor_ids:
+                self._pools[name].dismissed(self._allocation.kill(executor_ids))
 
     def _trim(self, unpinned: Sequence[str]) -> None:
         """Spark's own allocation may have left more than is kept from now on."""
@@ -200,8 +203,9 @@ class Pools:
         stateful = any(self._topology.operators[operator].keyed for operator in operators)
         return Kind(stateful, python=any(operator in self._python for operator in operators))
 
-    def _ask_for_totals(self) -> None:
-        totals = {self._profiles[name].id: pool.total for name, pool in self._pools.items()}
+    def _ask_for_totals(self, doomed: Mapping[str, Sequence[str]]) -> None:
+        """Before anyone is killed: as long as the total counts them, the cluster would replace them at once."""
+        totals = {self._profiles[name].id: pool.total(doomed[name]) for name, pool in self._pools.items()}
         totals[_DEFAULT_PROFILE] = self._unpinned
         if totals != self._totals:
             self._allocation.request(totals)

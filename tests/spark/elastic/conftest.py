@@ -114,6 +114,11 @@ class Pipeline:
         """Of all that are in the pool."""
         return {member.spark.id for member in self.pools.report.members if member.spark is not None}
 
+    def executors_ever(self) -> int:
+        """How many executors the application has had so far."""
+        store: Any = self.spark.sparkContext._jsc.sc().statusStore()
+        return int(store.executorList(False).size())
+
     def spark_id(self, number: int) -> str:
         """The Spark executor that serves under this number."""
         (found,) = [m.spark for m in self.pools.report.members if m.number == number]

@@ -67,12 +67,14 @@ def test_a_killed_executor_is_replaced_and_its_number_and_substreams_go_to_the_r
 
 def test_a_leaving_executor_is_emptied_and_killed_without_force(counting, eventually):
     leaving, staying = counting.spark_id(0), counting.spark_id(1)
+    ever = counting.executors_ever()
     counting.feed(4)
     counting.want(counting.plan.after(Scale(operator="count", executors=1, leaving=(0,), reason="test")))
     eventually(counting.reached, "the removal", 60)
     assert not counting.allocation.is_active(leaving)
     counting.run()
     assert set(counting.ran_on().values()) == {staying}
+    assert counting.executors_ever() == ever
 
 
 def test_a_total_that_the_cluster_has_no_room_for_is_reported_and_not_waited_for(counting, eventually):
