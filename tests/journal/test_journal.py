@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from rheostat.journal import file as journal_file
 from rheostat.clock import ManualClock
 from rheostat.decision import Effect, Hold, Move, Moves, Regroup, Scale
 from rheostat.errors import ConfigError, JournalError
 from rheostat.journal import Journal, NullJournal
+from rheostat.journal import file as journal_file
 from rheostat.journal.file import SCHEMA_VERSION
 from rheostat.journal.goal_record import GoalRecord
 from rheostat.journal.records import Run

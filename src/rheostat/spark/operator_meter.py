@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from rheostat.snapshot import Batch, Latency, OperatorState, Snapshot, SubstreamState
 from rheostat.spark.batches import BatchRecord
