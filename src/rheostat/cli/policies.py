@@ -24,5 +24,9 @@ def list_policies(
     console.print(f"{policy.name}: {policy.summary}", highlight=False)
     table = Table("option", "default", "meaning", box=None)
     for row in options_of(policy):
-        table.add_row(row.name, "required" if row.default is None else str(row.default), row.description)
+        table.add_row(row.name, "required" if row.required else _written(row.default), row.description)
     console.print(table)
+
+
+def _written(default: object) -> str:
+    return "–" if default is None else str(default)

@@ -38,6 +38,7 @@ class OptionRow(NamedTuple):
     name: str
     default: Any
     description: str
+    required: bool = False
 
 
 def policies() -> dict[str, type[Policy]]:
@@ -87,7 +88,7 @@ def options_of(policy: type[Policy]) -> list[OptionRow]:
     """The options of `policy` in the order of their declaration, its own before those that all policies have."""
     common = {field.name for field in msgspec.structs.fields(PolicyOptions)}
     rows = [
-        OptionRow(field.name, None if field.required else _default(field), _description(field))
+        OptionRow(field.name, None if field.required else _default(field), _description(field), field.required)
         for field in msgspec.structs.fields(policy.Options)
     ]
     return sorted(rows, key=lambda row: row.name in common)
