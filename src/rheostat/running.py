@@ -17,7 +17,6 @@ from typing import Any, Self
 from pyspark.sql import SparkSession
 
 from rheostat.duration import Duration, seconds
-from rheostat.errors import ConfigError, nearest
 from rheostat.journal import Journal
 from rheostat.loop.controller import Controller, Listener
 from rheostat.loop.options import LoopOptions
@@ -26,7 +25,7 @@ from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import Snapshot
 from rheostat.spark.cluster import ClusterAddress, EmbeddedCluster
-from rheostat.spark.grouping import Evenly, Grouping, WholeFiles
+from rheostat.spark.dealer import dealt_by
 from rheostat.spark.meter import Meter
 from rheostat.spark.no_pools import NoPools
 from rheostat.spark.plant import SparkPlant
@@ -37,7 +36,6 @@ from rheostat.spark.session import Setting, build_session
 from rheostat.topology import Topology as Blueprint
 
 JOURNAL = "journal.db"
-GROUPINGS: dict[str, type[Evenly] | type[WholeFiles]] = {"round-robin": Evenly, "whole-files": WholeFiles}
 _LOG = logging.getLogger("rheostat")
 _PATIENCE_S = 30.0
 _SMALL_EXECUTORS: dict[str, Setting] = {"spark.executor.cores": 1, "spark.executor.memory": "768m"}
@@ -139,7 +137,7 @@ def start(
         plan = initial if resumed is None else resumed.plan
         pools.append(_pools(session, topology, plan, nodes, folder))
         undo.callback(pools[0].close)
-        plant = SparkPlant(topology, pools[0], lambda: meter.read(), _dealer(runtime))
+        plant = SparkPlant(topology, pools[0], lambda: meter.read(), dealt_by(runtime))
         meter = Meter(runtime, session, plant.clock, lambda: pools[0].report, base=_last_snapshot(journal))
         plant.start()
         undo.callback(plant.stop)
@@ -187,21 +185,6 @@ def _pools(
     if master.startswith("local") and not master.startswith("local-cluster"):
         return NoPools(plan)
     return Pools(spark, topology, plan, nodes=nodes, directory=str(folder.absolute()))
-
-
-def _dealer(runtime: Runtime) -> Any:
-    """How a plan's grouping and the slots of a pool become the tasks of a stateless operator's batches."""
-
-    def deal(operator: str, grouping: str | None, tasks: int) -> None:
-        runtime.regroup(operator, _grouping(grouping or "round-robin", tasks))
-
-    return deal
-
-
-def _grouping(name: str, tasks: int) -> Grouping:
-    if name not in GROUPINGS:
-        raise ConfigError(f"Spark has no grouping {name!r}; {nearest(name, GROUPINGS)}")
-    return GROUPINGS[name](tasks)
 
 
 def _last_snapshot(journal: Journal) -> Snapshot | None:
