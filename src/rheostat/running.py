@@ -111,9 +111,9 @@ def start(
     """Start `topology` on Spark and keep it at `sla` within `budget`.
 
     It runs in the session `spark`, or in one made for `master` or `cluster` with Spark's `settings`, which ends
-    with it. `executors` and
-    `standby` are what it starts with, by operator, unless the journal in `directory` knows better. `nodes` pins an
-    operator's pool to a node. Results go to `sinks`, by operator; by default to files in `directory`.
+    with it. `executors` and `standby` are what it starts with, by operator, unless the journal in `directory` knows
+    better. `nodes` pins an operator's pool to a node. Results go to `sinks`, by operator; by default to files in
+    `directory`.
     """
     goal = Goal(topology, _slas(sla), budget or Budget())
     decider = make_policy(policy, goal, options)

@@ -13,4 +13,4 @@ def quiet_spark(log: Path) -> None:
     options = f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -Drheostat.log={log.absolute()}"
     os.environ["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {options}".strip()
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    logging.getLogger("py4j").setLevel(logging.ERROR)
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
