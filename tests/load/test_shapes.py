@@ -285,7 +285,7 @@ def test_a_rate_that_is_none_is_refused_with_its_value(rate):
         (-1, "is not a duration"),
         ("5 parsecs", "is not a duration"),
         ([5], "is not a finite number"),
-        ("9" * 400 + "s", "is not a finite number"),
+        ("9" * 400 + "s", "is not a duration"),
         (float("nan"), "is not a finite number"),
     ],
 )
