@@ -21,16 +21,17 @@ from rheostat.sla import SLA, Budget
 if TYPE_CHECKING:
     from rheostat.running import Running
 
-COST_S = 0.005
+COST_S = 0.02
 PERIOD_S = 2.0
-MOST_EXECUTORS = 8
+MOST_EXECUTORS = 6
+MOST_TO_COUNT = 2
 _PATIENCE_S = 180.0
 _LOOK_S = 0.2
 
 
 def demo(
     policy: Annotated[str, typer.Option(help="The policy that controls.")] = "threshold",
-    sla: Annotated[str, typer.Option(help="Latency and window.")] = "4s/20s",
+    sla: Annotated[str, typer.Option(help="Latency and window.")] = "8s/30s",
     for_: Annotated[str, typer.Option("--for", help="How long to run.")] = "3m",
     picture: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("rheostat-demo.png"),
 ) -> None:
@@ -61,8 +62,8 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> History:
     from rheostat.workloads.wordcount import sentences, word_count
 
     part_s = duration_s / 9
-    load = Progressive(80, 380, 2 * part_s, 3 * part_s, part_s, start=part_s)
-    load_and_spike = load + Spike(1, 250, 4.5 * part_s, part_s / 2) + Constant(0)
+    load = Progressive(15, 90, 2 * part_s, 3 * part_s, part_s, start=part_s)
+    load_and_spike = load + Spike(1, 60, 4.5 * part_s, part_s / 2) + Constant(0)
     history = History()
     with ExitStack() as ending:
         folder = Path(
@@ -73,7 +74,7 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> History:
             nodes = [Node("north", cores=8, memory="6g"), Node("south", cores=8, memory="6g")]
             cluster = ending.enter_context(EmbeddedCluster(nodes))
         make = sentences(zipf(500, 0.9), np.random.default_rng(7), rotate_at_s=6 * part_s)
-        trickle = Feeder(folder / "sentences", Constant(20), make)
+        trickle = Feeder(folder / "sentences", Constant(10), make)
         feeder = Feeder(folder / "sentences", load_and_spike, make)
         with console.status("starting the queries and their first executors ..."):
             running = ending.enter_context(
@@ -81,10 +82,11 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> History:
                     word_count(folder / "sentences", cost_s=COST_S),
                     sla=sla,
                     policy=policy,
-                    budget=Budget(MOST_EXECUTORS),
+                    budget=Budget(MOST_EXECUTORS, most={"count": MOST_TO_COUNT}),
                     directory=folder / "run",
                     cluster=cluster,
                     period=PERIOD_S,
+                    t_ra="6s",
                     listeners=[history],
                 )
             )

@@ -21,7 +21,8 @@ def draw(history: History, sla: SLA | None, title: str, path: Path) -> None:
     load, latency, executors = figure.subplots(3, 1, sharex=True)
     load.plot(times, [moment.external_rate for moment in moments], color="tab:blue")
     load.set_ylabel("input, records/s")
-    latency.plot(times, [moment.latency_s for moment in moments], color="tab:purple")
+    known = [(moment.time_s - start_s, moment.latency_s) for moment in moments if moment.latency_s is not None]
+    latency.plot(*(zip(*known, strict=True) if known else ([], [])), color="tab:purple", marker=".")
     if sla is not None:
         latency.axhline(sla.latency_s, color="tab:red", linestyle="--", label=f"SLA: {sla}")
         latency.legend(loc="upper left")
