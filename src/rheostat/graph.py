@@ -1,11 +1,15 @@
 """Directed graphs with weighted edges, as far as the vocabulary needs them: components and loop gain."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 Edges = Mapping[str, Sequence[str]]
 """Successors by node; every node is a key."""
+
+
+Node = TypeVar("Node", bound=Hashable)
 
 
 def reachable(starts: Iterable[str], edges: Edges) -> set[str]:
@@ -20,12 +24,12 @@ def reachable(starts: Iterable[str], edges: Edges) -> set[str]:
     return seen
 
 
-def strong_components(edges: Edges) -> Iterator[list[str]]:
+def strong_components(edges: Mapping[Node, Sequence[Node]]) -> Iterator[list[Node]]:
     """Strongly connected components in reverse topological order (Tarjan), without recursion."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    on_stack: set[str] = set()
+    index: dict[Node, int] = {}
+    low: dict[Node, int] = {}
+    stack: list[Node] = []
+    on_stack: set[Node] = set()
     for root in edges:
         if root in index:
             continue
@@ -53,8 +57,8 @@ def strong_components(edges: Edges) -> Iterator[list[str]]:
                     yield _unwind(stack, on_stack, node)
 
 
-def _unwind(stack: list[str], on_stack: set[str], root: str) -> list[str]:
-    component: list[str] = []
+def _unwind(stack: list[Node], on_stack: set[Node], root: Node) -> list[Node]:
+    component: list[Node] = []
     while True:
         node = stack.pop()
         on_stack.discard(node)

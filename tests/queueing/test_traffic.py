@@ -8,7 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rheostat.errors import TopologyError
-from rheostat.queueing.traffic import Route, arrival_rates, spectral_radius
+from rheostat.graph import spectral_radius
+from rheostat.queueing.traffic import Route, arrival_rates
 
 
 def test_a_chain_passes_its_rate_on_times_each_selectivity():

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from rheostat.errors import TopologyError, nearest
-from rheostat.queueing.components import strong_components
+from rheostat.graph import spectral_radius, strong_components
 from rheostat.queueing.model import Floats
 
 _NEVER_DIES_OUT = 1.0 - 1e-9
@@ -38,14 +38,9 @@ def arrival_rates(operators: Sequence[str], external: Mapping[str, float], route
         onward = streams[index[route.source]]
         onward[index[route.target]] = onward.get(index[route.target], 0.0) + route.share
     rates = [float(external.get(name, 0.0)) for name in operators]
-    for component in reversed(strong_components([list(onward) for onward in streams])):
+    for component in reversed(list(strong_components({node: list(onward) for node, onward in enumerate(streams)}))):
         _settle(component, streams, rates, operators)
     return dict(zip(operators, rates, strict=True))
-
-
-def spectral_radius(matrix: Floats) -> float:
-    """The largest absolute eigenvalue."""
-    return float(np.abs(np.linalg.eigvals(matrix)).max(initial=0.0))
 
 
 def _settle(

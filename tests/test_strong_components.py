@@ -2,7 +2,7 @@ import networkx as nx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rheostat.queueing.components import strong_components
+from rheostat import graph
 
 GRAPHS = st.integers(1, 9).flatmap(
     lambda n: st.lists(st.lists(st.integers(0, n - 1), unique=True, max_size=4), min_size=n, max_size=n)
@@ -22,6 +22,10 @@ def test_components_are_those_of_networkx(successors):
 def test_each_component_comes_after_all_that_it_leads_to(successors):
     place = {node: i for i, component in enumerate(strong_components(successors)) for node in component}
     assert all(place[to] <= place[node] for node, onward in enumerate(successors) for to in onward)
+
+
+def strong_components(successors):
+    return list(graph.strong_components(dict(enumerate(successors))))
 
 
 def test_a_chain_of_twenty_thousand_does_not_exhaust_the_stack():
