@@ -55,8 +55,16 @@ def means(results: Sequence[Result]) -> dict[str, Mean]:
     for figure in FIGURES:
         values = [getattr(result, figure) for result in results]
         if None not in values:
-            found[figure] = _mean(np.asarray(values, dtype=float))
+            found[figure] = mean_of(values)
     return found
+
+
+def mean_of(values: Sequence[float]) -> Mean:
+    """The mean of one figure over independent runs."""
+    if len(values) < 2:
+        return Mean(float(values[0]), None)
+    spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return Mean(float(np.mean(values)), _t_quantile(len(values) - 1) * spread)
 
 
 def _run(scenario: Scenario, policy: str | None, options: Mapping[str, Any] | None, seed: int) -> Result:
@@ -70,13 +78,6 @@ def _collected(results: Any, progress: Callable[[int], None] | None) -> list[Res
         if progress is not None:
             progress(len(collected))
     return collected
-
-
-def _mean(values: np.ndarray) -> Mean:
-    if len(values) < 2:
-        return Mean(float(values[0]), None)
-    spread = float(values.std(ddof=1)) / math.sqrt(len(values))
-    return Mean(float(values.mean()), _t_quantile(len(values) - 1) * spread)
 
 
 def _t_quantile(freedom: int) -> float:
