@@ -1,7 +1,7 @@
 """One scenario, one policy, one seed: a run of the control loop on the simulated plant."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from rheostat.experiments.result import Result, figures
 from rheostat.experiments.scenario import Scenario
 from rheostat.journal import Journal, NullJournal
-from rheostat.loop.controller import Controller
+from rheostat.loop.controller import Controller, Listener
 from rheostat.loop.period import Period, Ruling
 from rheostat.policies.registry import make_policy
 from rheostat.sim.plant import SimPlant, initial_plan
@@ -27,10 +27,12 @@ def simulate(
     seed: int = 0,
     journal: Journal | NullJournal | None = None,
     progress: Progress | None = None,
+    listeners: Sequence[Listener] = (),
 ) -> Result:
     """Run `scenario` under `policy` (its own, if none is named) and report what came of it.
 
-    The same scenario, policy and seed give the same result, whatever else runs.
+    The same scenario, policy and seed give the same result, whatever else runs. `listeners` are told of every turn
+    of the loop.
     """
     name = policy or scenario.policy
     chosen = dict(options) if options is not None else (scenario.policy_options if name == scenario.policy else {})
@@ -44,7 +46,7 @@ def simulate(
         journal,
         scenario.loop,
         plan=initial_plan(scenario.model),
-        listeners=[tally],
+        listeners=[tally, *listeners],
     )
     controller.run(until_s=scenario.duration_s)
     plant.cluster.advance(scenario.duration_s)

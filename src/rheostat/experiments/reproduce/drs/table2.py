@@ -105,9 +105,9 @@ def _claims(computing_ms: dict[int, float], measuring_ms: dict[int, float]) -> t
 
 _NOTE = (
     "DRS adds executors one by one; here gains are searched, and the more executors there are the more that saves. "
-    "Measuring grows with them because a snapshot has counters for each; in DRS it grows with the tasks, whose number is "
-    "fixed when a topology starts. Times are means over many calls on the machine that wrote this page, with whatever "
-    "else ran there."
+    "Measuring grows with them because a snapshot has counters for each; in DRS it grows with the tasks, and their "
+    "number is fixed when a topology starts. Times are means over many calls on the machine that wrote this page, "
+    "with whatever else ran there."
 )
 
 
