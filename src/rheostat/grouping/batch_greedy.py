@@ -1,0 +1,34 @@
+"""A batch that is known as a whole: the longest records first, each to the executor with the least work.
+
+Online a long record that comes last lands on top of an even load; here the short ones fill what the long ones left.
+"""
+
+from typing import Protocol
+
+import numpy as np
+
+from rheostat.grouping.countmin import Floats
+from rheostat.grouping.grouping import Choices, Values, check_executors
+from rheostat.grouping.least_loaded import to_the_least_loaded
+
+
+class Estimates(Protocol):
+    """What a record of each value is expected to cost; a `CostSketch` is one."""
+
+    def seconds(self, values: Values) -> Floats: ...
+
+
+class BatchGreedy:
+    """Longest estimated time first. Every batch starts from even loads: a micro-batch ends with its last task."""
+
+    def __init__(self, executors: int, estimates: Estimates) -> None:
+        self.executors = check_executors(executors)
+        self._estimates = estimates
+
+    def assign(self, values: Values) -> Choices:
+        seconds = np.asarray(self._estimates.seconds(values), dtype=float)
+        longest_first = np.argsort(-seconds, kind="stable")
+        times_s = np.broadcast_to(seconds[longest_first], (self.executors, len(seconds)))
+        choices = np.empty(len(seconds), dtype=np.int64)
+        choices[longest_first], _ = to_the_least_loaded(np.zeros(self.executors), times_s)
+        return choices

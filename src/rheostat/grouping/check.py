@@ -1,0 +1,27 @@
+"""Where a grouping is allowed: records of one key may be spread only if somebody merges the partial results."""
+
+from rheostat.errors import ConfigError, nearest
+from rheostat.topology import Topology
+
+ROUND_ROBIN, RANDOM, KEY, LOAD_AWARE, OSG, BATCH_GREEDY = (
+    "round-robin",
+    "random",
+    "key",
+    "load-aware",
+    "osg",
+    "batch-greedy",
+)
+NAMES = (ROUND_ROBIN, RANDOM, KEY, LOAD_AWARE, OSG, BATCH_GREEDY)
+"""What plans and scenarios call the groupings."""
+
+
+def check(topology: Topology, operator: str, grouping: str) -> None:
+    """Refuse, with the reason, a grouping that is not known or would break the results of `operator`."""
+    if grouping not in NAMES:
+        raise ConfigError(f"operator {operator!r}: no grouping is called {grouping!r}; {nearest(grouping, NAMES)}")
+    it = topology.operator(operator)
+    if it.keyed and it.merge is None and grouping != KEY:
+        raise ConfigError(
+            f"operator {operator!r} is keyed by {it.key!r} and nothing merges behind it, so {grouping!r} would split "
+            f"its results: use {KEY!r}, or name the operator that merges them (merge)"
+        )

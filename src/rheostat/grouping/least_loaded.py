@@ -1,0 +1,28 @@
+"""The greedy schedule: each record to the executor with the least work, in the order in which they are given."""
+
+import heapq
+
+import numpy as np
+
+from rheostat.grouping.countmin import Floats
+from rheostat.grouping.grouping import Choices
+
+
+def to_the_least_loaded(loads_s: Floats, seconds: Floats) -> tuple[Choices, Floats]:
+    """The executor of each record, and the loads afterwards; `seconds[x, i]` is the time of record i on executor x.
+
+    The first of equally loaded ones. With exact times and equal executors the longest load is at most 2 − 1/k times
+    the least possible (Graham 1966), and 4/3 − 1/(3k) times if the longest records come first (Graham 1969).
+    """
+    heap = [(float(load_s), executor) for executor, load_s in enumerate(loads_s)]
+    heapq.heapify(heap)
+    times_s: list[list[float]] = seconds.tolist()
+    choices = np.empty(seconds.shape[1], dtype=np.int64)
+    for position in range(seconds.shape[1]):
+        load_s, executor = heap[0]
+        choices[position] = executor
+        heapq.heapreplace(heap, (load_s + times_s[executor][position], executor))
+    after = np.empty(len(heap))
+    for load_s, executor in heap:
+        after[executor] = load_s
+    return choices, after

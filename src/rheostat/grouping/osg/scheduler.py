@@ -1,0 +1,116 @@
+"""OSG's scheduler (DABS-Storm fig. 7a): round robin until every task has told its costs, then the least loaded.
+
+There may be several, one for each upstream task: each schedules its own records, and what a task's reply corrects
+is its load from all of them.
+"""
+
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+
+from rheostat.grouping.costs import CostSketch
+from rheostat.grouping.countmin import Floats
+from rheostat.grouping.grouping import Choices, Values, check_executors
+from rheostat.grouping.least_loaded import to_the_least_loaded
+from rheostat.grouping.osg.messages import SyncReply, SyncRequest
+from rheostat.grouping.round_robin import RoundRobin
+
+
+class SchedulerState(Enum):
+    ROUND_ROBIN = "round robin"
+    SEND_ALL = "send all"
+    WAIT_ALL = "wait all"
+    RUN = "run"
+
+
+class Scheduler:
+    """Spreads records over tasks 0 .. `executors` − 1. `loads_s` is Ĉ, the work estimated to have been given to each.
+
+    Whoever uses it passes on: to tasks the `requests` that ride with records (taken by `take_requests` after each
+    `choose` or `assign`), to the scheduler the sketches and replies of tasks.
+    """
+
+    def __init__(self, executors: int) -> None:
+        self.state = SchedulerState.ROUND_ROBIN
+        self.epoch = 0
+        self.loads_s: Floats = np.zeros(0)
+        self._requests: list[SyncRequest] = []
+        self._begin(executors, {})
+
+    def choose(self, value: int) -> int:
+        return int(self.assign(np.array([value]))[0])
+
+    def assign(self, values: Values) -> Choices:
+        """Round robin for all of them, or the first few to the tasks that are still to be asked and then greedily."""
+        if self.state is SchedulerState.ROUND_ROBIN:
+            return self._turns.assign(values)
+        unasked = self.executors - self._asked if self.state is SchedulerState.SEND_ALL else 0
+        asking = [self._ask(values[position : position + 1]) for position in range(min(unasked, len(values)))]
+        return np.concatenate([np.array(asking, dtype=np.int64), self._assign_greedily(values[len(asking) :])])
+
+    def take_requests(self) -> list[SyncRequest]:
+        """The requests that ride with the records scheduled since the last call, in their order."""
+        taken, self._requests = self._requests, []
+        return taken
+
+    def receive_sketch(self, task: int, sketch: CostSketch) -> None:
+        """`task` has learned what its records cost: estimates change, so loads are synchronised anew."""
+        self._sketches[task] = sketch
+        if self.state is not SchedulerState.ROUND_ROBIN or len(self._sketches) == self.executors:
+            self._synchronise()
+
+    def receive_reply(self, reply: SyncReply) -> None:
+        """A task's Δ; those of earlier epochs are dropped."""
+        if reply.epoch != self.epoch:
+            return
+        self._corrections_s[reply.task] = reply.correction_s
+        if self.state is SchedulerState.WAIT_ALL and len(self._corrections_s) == self.executors:
+            for task, correction_s in self._corrections_s.items():
+                self.loads_s[task] += correction_s
+            self.state = SchedulerState.RUN
+
+    def resize(self, staying: Sequence[int | None]) -> None:
+        """Tasks came or went: the new i-th was the `staying[i]`-th before, None for one that is new.
+
+        Loads count from zero again (the tasks must `forget_time`), round robin until all tasks have told their costs.
+        """
+        known = {new: self._sketches[old] for new, old in enumerate(staying) if old in self._sketches}
+        self._begin(len(staying), known)
+        if len(known) == self.executors:
+            self._synchronise()
+
+    def _begin(self, executors: int, sketches: dict[int, CostSketch]) -> None:
+        self.executors = check_executors(executors)
+        self.state = SchedulerState.ROUND_ROBIN
+        self.loads_s = np.zeros(executors)
+        self._turns = RoundRobin(executors)
+        self._sketches = sketches
+        self._new_epoch()
+
+    def _synchronise(self) -> None:
+        self.state = SchedulerState.SEND_ALL
+        self._new_epoch()
+
+    def _new_epoch(self) -> None:
+        """Ask anew, and take no answer to what was asked before."""
+        self.epoch += 1
+        self._asked = 0
+        self._corrections_s: dict[int, float] = {}
+
+    def _ask(self, value: Values) -> int:
+        """SEND ALL: the i-th record goes to task i, with a request."""
+        task = self._asked
+        self.loads_s[task] += self._sketches[task].seconds(value)[0]
+        self._requests.append(SyncRequest(task, self.epoch, float(self.loads_s[task])))
+        self._asked += 1
+        if self._asked == self.executors:
+            self.state = SchedulerState.WAIT_ALL
+        return task
+
+    def _assign_greedily(self, values: Values) -> Choices:
+        if not len(values):
+            return np.empty(0, dtype=np.int64)
+        seconds = np.stack([self._sketches[task].seconds(values) for task in range(self.executors)])
+        choices, self.loads_s = to_the_least_loaded(self.loads_s, seconds)
+        return choices

@@ -1,0 +1,255 @@
+"""OSG's tasks and schedulers: their states as in figure 7, synchronisation, several schedulers, a changed degree."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rheostat.errors import ConfigError
+from rheostat.grouping import CostSketch, Hashes, Scheduler, Task, sketch_hashes
+from rheostat.grouping.osg.messages import SyncReply, SyncRequest
+from rheostat.grouping.osg.scheduler import SchedulerState
+from rheostat.grouping.osg.task import TaskState, relative_change
+
+APART = Hashes((1,), (0,), 16)
+"""Values below 16 have a cell each."""
+
+
+def sketch(**seconds):
+    """A sketch that has seen value n take `vn` seconds."""
+    made = CostSketch(APART)
+    for name, time in seconds.items():
+        made.learn(np.array([int(name[1:])]), time)
+    return made
+
+
+# --- the task ---------------------------------------------------------------------------------------------------
+
+
+def test_a_task_looks_every_n_records_and_sends_when_two_looks_agree():
+    task = Task(APART, window=2, tolerance=0.05)
+    assert task.completed(np.array([1]), 1.0) == []
+    assert task.state is TaskState.START
+    assert task.completed(np.array([1]), 1.0) == []
+    assert task.state is TaskState.STABILIZING
+    [sent] = task.completed(np.array([1, 1]), 1.0)
+    assert task.state is TaskState.START
+    assert sent.counts.total == 4
+    assert sent.seconds(np.array([1])) == [1.0]
+
+
+def test_a_task_goes_on_stabilizing_while_costs_change():
+    task = Task(APART, window=2, tolerance=0.05)
+    task.completed(np.array([1, 1]), 1.0)
+    assert task.completed(np.array([1, 1]), 2.0) == []
+    assert task.state is TaskState.STABILIZING
+    assert len(task.completed(np.array([1] * 4), 1.5)) == 1
+
+
+def test_after_sending_a_task_starts_with_empty_sketches():
+    task = Task(APART, window=2)
+    task.completed(np.array([1] * 4), 1.0)
+    [second] = task.completed(np.array([2] * 4), 3.0)
+    assert second.counts.total == 4
+    assert second.seconds(np.array([2])) == [3.0]
+
+
+def test_many_records_at_once_are_as_one_after_the_other():
+    rng = np.random.default_rng(4)
+    values, times = rng.integers(0, 16, 500), rng.random(500)
+    one, many = Task(APART, window=16, tolerance=0.2), Task(APART, window=16, tolerance=0.2)
+    sent = [each for i in range(500) for each in one.completed(values[i : i + 1], times[i : i + 1])]
+    at_once = many.completed(values[:333], times[:333]) + many.completed(values[333:], times[333:])
+    assert len(sent) == len(at_once) > 0
+    for left, right in zip(sent, at_once, strict=True):
+        assert left.times_s.cells == pytest.approx(right.times_s.cells)
+    assert many.cumulated_s == pytest.approx(one.cumulated_s) == pytest.approx(times.sum())
+
+
+def test_the_change_is_relative_to_the_snapshot_and_leaves_uncounted_cells_out():
+    before, after = np.array([[1.0, np.nan, 3.0]]), np.array([[1.5, 9.0, 2.5]])
+    assert relative_change(before, after) == pytest.approx(1.0 / 4.0)
+    assert relative_change(np.zeros((1, 2)), np.zeros((1, 2))) == 0.0
+    assert relative_change(np.zeros((1, 2)), np.ones((1, 2))) == 1.0
+
+
+def test_a_task_replies_with_what_the_scheduler_did_not_know():
+    task = Task(APART)
+    task.completed(np.array([1, 2]), [1.0, 2.5])
+    assert task.reply(SyncRequest(1, 7, 3.0)) == SyncReply(1, 7, 0.5)
+    task.forget_time()
+    assert task.reply(SyncRequest(1, 8, 0.0)).correction_s == 0.0
+
+
+@pytest.mark.parametrize(("window", "tolerance", "named"), [(0, 0.1, "window 0"), (1, -1, "tolerance -1")])
+def test_a_task_refuses_parameters_that_mean_nothing(window, tolerance, named):
+    with pytest.raises(ConfigError, match=named):
+        Task(APART, window, tolerance)
+
+
+# --- the scheduler ----------------------------------------------------------------------------------------------
+
+
+def told(executors=2):
+    """A scheduler that knows all costs: value n takes n seconds."""
+    scheduler = Scheduler(executors)
+    for task in range(executors):
+        scheduler.receive_sketch(task, sketch(v1=1.0, v2=2.0, v3=3.0, v6=6.0))
+    return scheduler
+
+
+def running(executors=2):
+    scheduler = told(executors)
+    scheduler.assign(np.ones(executors, dtype=np.int64))
+    for task, epoch, _ in scheduler.take_requests():
+        scheduler.receive_reply(SyncReply(task, epoch, 0.0))
+    return scheduler
+
+
+def test_round_robin_until_every_task_has_sent_its_sketches():
+    scheduler = Scheduler(3)
+    scheduler.receive_sketch(0, sketch(v1=1.0))
+    scheduler.receive_sketch(0, sketch(v1=1.0))
+    scheduler.receive_sketch(2, sketch(v1=1.0))
+    assert scheduler.state is SchedulerState.ROUND_ROBIN
+    assert [scheduler.choose(1) for _ in range(4)] == [0, 1, 2, 0]
+    scheduler.receive_sketch(1, sketch(v1=1.0))
+    assert scheduler.state is SchedulerState.SEND_ALL
+
+
+def test_send_all_asks_each_task_once_with_the_load_it_is_thought_to_have():
+    scheduler = told(2)
+    assert scheduler.choose(3) == 0
+    assert scheduler.take_requests() == [SyncRequest(0, scheduler.epoch, 3.0)]
+    assert scheduler.state is SchedulerState.SEND_ALL
+    assert scheduler.choose(1) == 1
+    assert scheduler.take_requests() == [SyncRequest(1, scheduler.epoch, 1.0)]
+    assert scheduler.state is SchedulerState.WAIT_ALL
+    assert scheduler.choose(1) == 1, "while it waits it schedules as in RUN"
+
+
+def test_replies_correct_the_loads_once_all_have_come():
+    scheduler = told(2)
+    scheduler.assign(np.array([1, 1]))
+    first, second = scheduler.take_requests()
+    scheduler.receive_reply(SyncReply(0, first.epoch, 5.0))
+    assert scheduler.loads_s.tolist() == [1.0, 1.0]
+    scheduler.receive_reply(SyncReply(1, second.epoch, -0.5))
+    assert scheduler.state is SchedulerState.RUN
+    assert scheduler.loads_s.tolist() == [6.0, 0.5]
+    assert scheduler.assign(np.array([6, 1])).tolist() == [1, 0]
+
+
+def test_what_was_scheduled_while_waiting_is_kept_when_loads_are_corrected():
+    scheduler = told(2)
+    scheduler.assign(np.array([1, 1]))
+    requests = scheduler.take_requests()
+    assert scheduler.choose(3) == 0
+    for request in requests:
+        scheduler.receive_reply(SyncReply(request.task, request.epoch, 1.0))
+    assert scheduler.loads_s.tolist() == [5.0, 2.0]
+
+
+def test_new_sketches_start_another_epoch_and_older_replies_are_dropped():
+    scheduler = told(2)
+    scheduler.assign(np.array([1, 1]))
+    old = scheduler.take_requests()
+    scheduler.receive_sketch(1, sketch(v1=4.0))
+    assert scheduler.state is SchedulerState.SEND_ALL
+    for request in old:
+        scheduler.receive_reply(SyncReply(request.task, request.epoch, 100.0))
+    assert scheduler.loads_s.tolist() == [1.0, 1.0]
+    scheduler.assign(np.array([1, 1]))
+    assert [request.estimate_s for request in scheduler.take_requests()] == [2.0, 5.0]
+
+
+def test_each_record_goes_to_the_least_loaded_by_the_estimate_of_that_task():
+    scheduler = running(2)
+    assert scheduler.assign(np.array([6, 1, 1, 2, 1])).tolist() == [0, 1, 1, 1, 1]
+    assert scheduler.loads_s.tolist() == [7.0, 6.0]
+
+
+def test_a_changed_degree_keeps_what_is_known_and_waits_for_the_newcomers():
+    scheduler = running(2)
+    epoch = scheduler.epoch
+    scheduler.resize([0, 1, None])
+    assert (scheduler.state, scheduler.executors) == (SchedulerState.ROUND_ROBIN, 3)
+    assert scheduler.loads_s.tolist() == [0.0, 0.0, 0.0]
+    assert scheduler.epoch > epoch
+    scheduler.receive_sketch(2, sketch(v1=1.0))
+    assert scheduler.state is SchedulerState.SEND_ALL
+
+
+def test_after_a_scale_in_all_are_known_and_it_synchronises_at_once():
+    scheduler = running(3)
+    scheduler.resize([0, 2])
+    assert (scheduler.state, scheduler.executors) == (SchedulerState.SEND_ALL, 2)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 4), st.lists(st.integers(1, 8), min_size=0, max_size=12), st.integers(0, 2**32))
+def test_assigning_many_is_choosing_one_by_one(executors, sizes, seed):
+    rng = np.random.default_rng(seed)
+    hashes = sketch_hashes(0.2, 0.2, rng)
+    one, many = Scheduler(executors), Scheduler(executors)
+    for size in sizes:
+        values = rng.integers(0, 50, size)
+        assert many.assign(values).tolist() == [one.choose(int(value)) for value in values]
+        requests = many.take_requests()
+        assert requests == one.take_requests()
+        learned = CostSketch(hashes)
+        learned.learn(values, rng.random(size))
+        task = int(rng.integers(executors))
+        for scheduler in (one, many):
+            for request in requests:
+                scheduler.receive_reply(SyncReply(request.task, request.epoch, 0.25))
+            scheduler.receive_sketch(task, learned)
+
+
+# --- together ---------------------------------------------------------------------------------------------------
+
+
+def run(schedulers, tasks, values, times):
+    """Records come to the schedulers in turn and are processed at once; what is sent arrives at once."""
+    given_s = np.zeros(len(tasks))
+    for position, (value, time) in enumerate(zip(values, times, strict=True)):
+        scheduler = schedulers[position % len(schedulers)]
+        task = scheduler.choose(int(value))
+        given_s[task] += time
+        sketches = tasks[task].completed(np.array([value]), time)
+        for request in scheduler.take_requests():
+            scheduler.receive_reply(tasks[task].reply(request))
+        for each in schedulers:
+            for sent in sketches:
+                each.receive_sketch(task, sent)
+    return given_s
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_one_or_several_schedulers_keep_the_tasks_as_even_as_single_records_allow(count):
+    rng = np.random.default_rng(5)
+    cost = np.array([1.0, 2.0, 4.0, 40.0])
+    values = rng.choice(4, size=6000, p=[0.5, 0.3, 0.15, 0.05])
+    tasks = [Task(APART, window=64) for _ in range(4)]
+    schedulers = [Scheduler(4) for _ in range(count)]
+    given_s = run(schedulers, tasks, values, cost[values])
+    assert all(each.state is SchedulerState.RUN for each in schedulers)
+    in_turn_s = np.bincount(np.arange(6000) % 4, cost[values])
+    assert np.ptp(given_s) <= 40.0 * count
+    assert np.ptp(given_s) < np.ptp(in_turn_s)
+
+
+def test_synchronisation_makes_up_for_what_round_robin_left_uneven():
+    """Task 1 is ten times as slow; after the sketches and replies both have worked for as long."""
+    tasks = [Task(APART, window=32), Task(APART, window=32)]
+    scheduler = Scheduler(2)
+    given_s = np.zeros(2)
+    for _ in range(4000):
+        task = scheduler.choose(1)
+        time = (1.0, 10.0)[task]
+        given_s[task] += time
+        for sent in tasks[task].completed(np.array([1]), time):
+            scheduler.receive_sketch(task, sent)
+        for request in scheduler.take_requests():
+            scheduler.receive_reply(tasks[task].reply(request))
+    assert abs(given_s[0] - given_s[1]) <= 10.0
