@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from rheostat.cli import cluster, demo, doctor, plan, policies, replay, reproduce, run, simulate
+from rheostat.cli import cluster, demo, doctor, forecast, plan, policies, replay, reproduce, run, simulate
 from rheostat.errors import RheostatError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app.command("simulate")(simulate.simulate_scenario)
 app.command("policies")(policies.list_policies)
 app.command("replay")(replay.replay_journal)
 app.command("plan")(plan.plan_allocation)
+app.command("forecast")(forecast.forecast_trace)
 app.command("reproduce")(reproduce.reproduce)
 app.add_typer(cluster.app, name="cluster")
 

@@ -18,6 +18,7 @@ class Autoregression:
     name: ClassVar[str] = "autoregression"
     summary: ClassVar[str] = "ridge regression on the ten samples before"
     least: ClassVar[int] = 12
+    light: ClassVar[bool] = True
 
     def ahead(self, samples: Floats, horizon: int) -> Path:
         centre, scale = float(samples.mean()), float(samples.std()) or 1.0

@@ -13,6 +13,7 @@ class Basic:
     name: ClassVar[str] = "basic"
     summary: ClassVar[str] = "the next interval is as this one (PA-SPS: Basic)"
     least: ClassVar[int] = 1
+    light: ClassVar[bool] = True
 
     def ahead(self, samples: Floats, horizon: int) -> Path:
         """Of a shorter window all of it, over and over."""

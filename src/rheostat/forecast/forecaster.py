@@ -7,14 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rheostat.errors import ConfigError
+from rheostat.forecast.attempt import attempt
 from rheostat.forecast.basic import Basic
-from rheostat.forecast.model import Floats, Model, Path
-
-_RUNAWAY = 10.0
-"""A forecast of more than so many times the largest sample is taken as a model that lost its way."""
-
-_ROUNDING = 1e-9
-"""Through nothing but zeros a curve may come out a hair above them."""
+from rheostat.forecast.model import Floats, Model, Path, rms
+from rheostat.forecast.regression import Linear
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +35,9 @@ class Forecast:
 class Forecaster:
     """Forecasts by `model`, or by Basic where that fails, runs away, or has too few samples.
 
-    `level` is the probability with which a value is expected between low and high.
+    `level` is the probability with which a value is expected between low and high. For that a model's own error is
+    not trusted alone: it is also asked to forecast the end of the window, and how wrong it was there is added. A
+    straight line is asked in the place of a model that takes long.
     """
 
     def __init__(self, model: Model, *, level: float = 0.8) -> None:
@@ -48,19 +46,20 @@ class Forecaster:
         self.model = model
         self.level = level
         self._width = NormalDist().inv_cdf((1 + level) / 2)
+        self._examined: Model = model if model.light else Linear()
 
     def forecast(self, samples: ArrayLike, horizon: int) -> Forecast:
         """What follows `samples` (equal distances, the latest last; at least one) in the next `horizon` steps."""
         if horizon < 1:
             raise ConfigError(f"horizon {horizon!r} must be a number of steps >= 1")
         known = checked(samples)
-        path, problem = _attempt(self.model, known, horizon)
+        path, problem = attempt(self.model, known, horizon)
         if path is None:
-            return self._bounded(Basic().ahead(known, horizon), Basic.name, f"{problem}: basic instead")
-        return self._bounded(path, self.model.name, None)
+            return self._bounded(Basic().ahead(known, horizon), 0.0, Basic.name, f"{problem}: basic instead")
+        return self._bounded(path, _recent_error(self._examined, known, horizon), self.model.name, None)
 
-    def _bounded(self, path: Path, name: str, problem: str | None) -> Forecast:
-        reach = self._width * path.error
+    def _bounded(self, path: Path, recent_error: float, name: str, problem: str | None) -> Forecast:
+        reach = self._width * np.hypot(path.error, recent_error)
         low, mean, high = (np.maximum(values, 0.0) for values in (path.mean - reach, path.mean, path.mean + reach))
         return Forecast(mean, low, high, name, problem)
 
@@ -77,20 +76,11 @@ def checked(samples: ArrayLike) -> Floats:
     return known
 
 
-def _attempt(model: Model, samples: Floats, horizon: int) -> tuple[Path | None, str]:
-    """The model's path, or None and why there is none. A model of any author may fail in any way."""
-    if len(samples) < model.least:
-        return None, f"{len(samples)} samples are too few for {model.name}, which needs {model.least}"
-    try:
-        with np.errstate(all="ignore"):
-            path = model.ahead(samples, horizon)
-    except ConfigError:
-        raise
-    except Exception as error:
-        return None, f"{model.name} failed ({error})"
-    return (path, "") if _credible(path, samples) else (None, f"{model.name} ran away from the samples")
-
-
-def _credible(path: Path, samples: Floats) -> bool:
-    finite = bool(np.isfinite(path.mean).all() and np.isfinite(path.error).all())
-    return finite and float(path.mean.max()) <= _RUNAWAY * float(samples.max()) + _ROUNDING
+def _recent_error(model: Model, samples: Floats, horizon: int) -> float:
+    """How wrong `model` would have been about the end of the window; 0 where it could not have been asked."""
+    reach = min(horizon, len(samples) // 3)
+    if reach == 0:
+        return 0.0
+    before, truth = samples[:-reach], samples[-reach:]
+    path, _ = attempt(model, before, reach)
+    return 0.0 if path is None else rms(truth - path.mean)

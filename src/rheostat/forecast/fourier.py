@@ -16,6 +16,7 @@ class Fourier:
     name: ClassVar[str] = "fft"
     summary: ClassVar[str] = "the ten strongest frequencies of the window, carried on (PA-SPS: FFT)"
     least: ClassVar[int] = 4 * _FREQUENCIES
+    light: ClassVar[bool] = True
 
     def ahead(self, samples: Floats, horizon: int) -> Path:
         spectrum = np.fft.rfft(samples)

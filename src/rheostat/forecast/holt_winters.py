@@ -12,7 +12,7 @@ from rheostat.forecast.season import season_of
 _DAMPING = 0.95
 """What is left of the trend after a step: an undamped one overshoots within tens of steps."""
 
-_PACES = tuple(product((0.1, 0.3, 0.6), (0.02, 0.2)))
+_PACES = tuple(product((0.2, 0.5), (0.05, 0.3)))
 """Tried in every window: α of the level, β of the trend."""
 
 _SEASON_PACE = 0.2
@@ -31,7 +31,7 @@ class _Smoothed:
 
 
 class HoltWinters:
-    """Of six pairs of paces the one with the least one-step error over the window is used.
+    """Of four pairs of paces the one with the least one-step error over the window is used.
 
     Without a season (None is found, or 1 is given) it is Holt's damped trend.
     """
@@ -39,6 +39,7 @@ class HoltWinters:
     name: ClassVar[str] = "holt-winters"
     summary: ClassVar[str] = "level, damped trend and season, exponentially smoothed"
     least: ClassVar[int] = 4
+    light: ClassVar[bool] = True
 
     def __init__(self, season: int | None = None) -> None:
         self._season = season

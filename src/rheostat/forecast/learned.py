@@ -21,6 +21,7 @@ class Neural:
     name: ClassVar[str] = "ann"
     summary: ClassVar[str] = "a multi-layer perceptron over time (PA-SPS: ANN; needs scikit-learn)"
     least: ClassVar[int] = 10
+    light: ClassVar[bool] = False
 
     def __init__(self, seed: int = 0) -> None:
         self._regressor = _sklearn("neural_network", "MLPRegressor")
@@ -47,6 +48,7 @@ class Forest:
     name: ClassVar[str] = "forest"
     summary: ClassVar[str] = "a random forest over time (PA-SPS: RF; needs scikit-learn)"
     least: ClassVar[int] = 10
+    light: ClassVar[bool] = False
 
     def __init__(self, seed: int = 0) -> None:
         self._regressor = _sklearn("ensemble", "RandomForestRegressor")

@@ -22,12 +22,14 @@ class Model(Protocol):
     """A way to continue a series of samples taken at equal distances, the latest last.
 
     It sees nothing but `samples` and remembers nothing: equal windows give equal paths. It may fail on a window
-    or run away from it; `Forecaster` deals with that. `least` is how many samples make it meaningful.
+    or run away from it; `Forecaster` deals with that. `least` is how many samples make it meaningful; a
+    `light` one takes about a millisecond at most.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     least: ClassVar[int]
+    light: ClassVar[bool]
 
     def ahead(self, samples: Floats, horizon: int) -> Path: ...
 

@@ -60,6 +60,7 @@ class _Regression:
     """A curve as a model."""
 
     least: ClassVar[int] = 3
+    light: ClassVar[bool] = True
     _fit: ClassVar[_Fitting]
 
     def ahead(self, samples: Floats, horizon: int) -> Path:

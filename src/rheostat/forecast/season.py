@@ -8,17 +8,19 @@ from rheostat.forecast.regression import linear_curve
 _SHARE = 0.3
 """A lag counts as a season when so much of the variation comes back after it."""
 
+_NEARLY = 0.9
+
 
 def season_of(samples: Floats) -> int:
-    """The lag of the highest peak of the autocorrelation, at most half the window; 1 when there is none.
+    """The first high peak of the autocorrelation, at most half the window; 1 when there is none.
 
-    A straight trend is taken out first: it resembles itself at every lag.
+    Twice a season is nearly as good a lag as the season, hence the first. A straight trend is taken out first: it resembles itself at every lag.
     """
     correlation = _autocorrelation(samples)
     inner = correlation[1:-1]
     peaks = 1 + np.flatnonzero((inner >= correlation[:-2]) & (inner > correlation[2:]) & (inner > _SHARE))
     peaks = peaks[peaks > 1]
-    return int(peaks[np.argmax(correlation[peaks])]) if len(peaks) else 1
+    return int(peaks[np.argmax(correlation[peaks] > _NEARLY * correlation[peaks].max())]) if len(peaks) else 1
 
 
 def _autocorrelation(samples: Floats) -> Floats:

@@ -14,6 +14,7 @@ class SeasonalNaive:
     name: ClassVar[str] = "seasonal-naive"
     summary: ClassVar[str] = "as one season ago; the season is found by autocorrelation"
     least: ClassVar[int] = 2
+    light: ClassVar[bool] = True
 
     def __init__(self, season: int | None = None) -> None:
         self._season = season

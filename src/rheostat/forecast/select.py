@@ -1,13 +1,14 @@
 """No model wins on every series: use the one that has been right of late, where too little is worse than too much."""
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
+from rheostat.forecast.attempt import attempt
 from rheostat.forecast.autoregression import Autoregression
 from rheostat.forecast.basic import Basic
-from rheostat.forecast.forecaster import Forecaster
 from rheostat.forecast.holt_winters import HoltWinters
 from rheostat.forecast.model import Floats, Model, Path
 from rheostat.forecast.regression import Linear
@@ -24,10 +25,11 @@ class Select:
     name: ClassVar[str] = "select"
     summary: ClassVar[str] = "the model with the least recent error, under-forecasts weighing heavier"
     least: ClassVar[int] = 8
+    light: ClassVar[bool] = False
 
     def __init__(self, candidates: Sequence[Model] | None = None, under: float = 3.0) -> None:
         light: Sequence[Model] = (Basic(), SeasonalNaive(), HoltWinters(), Autoregression(), Linear())
-        self._candidates = tuple(Forecaster(model) for model in candidates or light)
+        self._candidates = tuple(candidates or light)
         self._under = under
 
     def ahead(self, samples: Floats, horizon: int) -> Path:
@@ -35,16 +37,16 @@ class Select:
 
     def chosen(self, samples: Floats, horizon: int) -> Model:
         """The candidate to be used after `samples`; at equal errors the first."""
-        enough = [each for each in self._candidates if len(samples) >= each.model.least]
-        return min(enough, key=lambda each: self._recent_error(each, samples, horizon)).model
+        return min(self._candidates, key=lambda each: self._recent_error(each, samples, horizon))
 
-    def _recent_error(self, candidate: Forecaster, samples: Floats, horizon: int) -> float:
+    def _recent_error(self, candidate: Model, samples: Floats, horizon: int) -> float:
         reach = min(horizon, len(samples) // 3)
-        return sum(
-            self._error(candidate, samples[: len(samples) - back], samples[len(samples) - back :][:reach])
-            for back in (reach + (origin * reach) // _ORIGINS for origin in range(_ORIGINS))
-        )
+        ends = [len(samples) - (origin * reach) // _ORIGINS for origin in range(_ORIGINS)]
+        return sum(self._error(candidate, samples[: end - reach], samples[end - reach : end]) for end in ends)
 
-    def _error(self, candidate: Forecaster, before: Floats, truth: Floats) -> float:
-        missed = truth - candidate.forecast(before, len(truth)).mean
+    def _error(self, candidate: Model, before: Floats, truth: Floats) -> float:
+        path, _ = attempt(candidate, before, len(truth))
+        if path is None:
+            return math.inf
+        missed = truth - path.mean
         return float(np.where(missed > 0, self._under * missed, -missed).sum())

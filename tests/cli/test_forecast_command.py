@@ -1,0 +1,79 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rheostat.cli import main
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    def rheostat(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["rheostat", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        return int(ended.value.code or 0), told.out, told.err
+
+    return rheostat
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "load.csv"
+    rates = 100 + 50 * np.sin(np.arange(200) / 8)
+    path.write_text("time,value\n" + "\n".join(f"{second},{rate}" for second, rate in enumerate(rates)))
+    return path
+
+
+def test_every_model_is_scored_as_json(run, trace: Path) -> None:  # type: ignore[no-untyped-def]
+    pytest.importorskip("sklearn")
+    code, out, _ = run("forecast", str(trace), "--stride", "40", "--json")
+    scores = {score["model"]: score for score in json.loads(out)}
+    promised = {"mape", "wape", "bias", "pinball", "coverage", "fit_s"}
+    assert code == 0
+    assert {"basic", "linear", "fft", "ann", "forest", "best-fit", "holt-winters", "select"} <= scores.keys()
+    assert all(promised <= score.keys() for score in scores.values())
+
+
+def test_one_model_is_shown_as_a_table_and_a_picture(run, trace: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "forecast.png"
+    code, out, _ = run("forecast", str(trace), "--model", "basic", "--horizon", "10", "--picture", str(picture))
+    assert code == 0
+    assert "basic" in out
+    assert picture.stat().st_size > 10_000
+
+
+def test_a_sample_is_missing_where_the_file_has_a_gap(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "gap.csv"
+    seconds = [second for second in range(60) if second != 30]
+    path.write_text("time,value\n" + "\n".join(f"{second},5" for second in seconds))
+    code, out, _ = run("forecast", str(path), "--model", "basic", "--window", "20", "--horizon", "10", "--json")
+    assert code == 0
+    assert json.loads(out)[0]["origins"] == 4  # of 60 samples: the gap was bridged
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("time,value\n0,1\n1,two\n", "two"),
+        ("a,b\n1,2\n", "time"),
+        ("time,value\n0,1\n1,2\n", "2 samples are too few"),
+    ],
+)
+def test_a_bad_file_ends_with_a_sentence(run, tmp_path: Path, text: str, told: str) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    code, _, err = run("forecast", str(path), "--model", "basic")
+    assert code == 2
+    assert err.startswith("error: ")
+    assert told in err
+
+
+def test_a_missing_file_and_an_unknown_model_end_with_a_sentence(run, trace: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    code, _, err = run("forecast", str(tmp_path / "none.csv"))
+    assert (code, "none.csv" in err) == (2, True)
+    code, _, err = run("forecast", str(trace), "--model", "lineal")
+    assert (code, "did you mean 'linear'" in err) == (2, True)

@@ -1,0 +1,290 @@
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rheostat.errors import ConfigError
+from rheostat.forecast import MODELS, Forecaster, Path, make_model
+from rheostat.forecast.autoregression import Autoregression
+from rheostat.forecast.basic import Basic
+from rheostat.forecast.holt_winters import HoltWinters
+from rheostat.forecast.model import Floats, extrapolated
+from rheostat.forecast.regression import best_curve, exponential_curve, linear_curve, logarithmic_curve
+from rheostat.forecast.season import season_of
+from rheostat.forecast.seasonal import SeasonalNaive
+from rheostat.forecast.select import Select
+
+LIGHT = [name for name, model in MODELS.items() if model.light]
+RNG = np.random.default_rng
+MOMENTS = np.arange(1.0, 101)
+FUTURE = np.arange(101.0, 131)
+
+
+def noisy(seed: int = 0) -> Floats:
+    return np.maximum(0.0, 100 + 30 * np.sin(MOMENTS / 7) + RNG(seed).normal(0, 5, len(MOMENTS)))
+
+
+def test_basic_expects_the_last_interval_again() -> None:
+    assert Basic().ahead(np.arange(10.0), 3).mean.tolist() == [7, 8, 9]
+
+
+def test_basic_repeats_a_window_that_is_shorter_than_the_horizon() -> None:
+    assert Basic().ahead(np.array([4.0, 6.0]), 5).mean.tolist() == [4, 6, 4, 6, 4]
+
+
+def test_a_straight_line_is_continued_and_equals_numpys() -> None:
+    samples = noisy()
+    slope, offset = np.polyfit(MOMENTS, samples, 1)
+    assert make_model("linear").ahead(samples, 30).mean == pytest.approx(offset + slope * FUTURE)
+
+
+def test_the_error_of_a_straight_line_is_the_textbooks() -> None:
+    samples, horizon = noisy(), 30
+    design = np.stack((np.ones(100), MOMENTS), axis=1)
+    weights, *_ = np.linalg.lstsq(design, samples, rcond=None)
+    sigma = np.sqrt(np.sum((samples - design @ weights) ** 2) / 98)
+    ahead = np.stack((np.ones(horizon), FUTURE), axis=1)
+    leverage = np.einsum("ij,jk,ik->i", ahead, np.linalg.inv(design.T @ design), ahead)
+    assert extrapolated(sigma, 100, horizon) == pytest.approx(sigma * np.sqrt(1 + leverage))
+    assert make_model("linear").ahead(samples, horizon).error == pytest.approx(sigma * np.sqrt(1 + leverage))
+
+
+@pytest.mark.parametrize(
+    ("kind", "curve"),
+    [
+        ("linear", lambda x: 3 + 2 * x),
+        ("logarithmic", lambda x: 3 + 20 * np.log(x)),
+        ("exponential", lambda x: 3 * np.exp(0.01 * x)),
+    ],
+)
+def test_the_best_fit_finds_the_curve_that_the_samples_lie_on(kind: str, curve) -> None:  # type: ignore[no-untyped-def]
+    found = best_curve(curve(MOMENTS))
+    assert found.kind == kind
+    assert make_model("best-fit").ahead(curve(MOMENTS), 30).mean == pytest.approx(curve(FUTURE))
+    assert make_model(kind).ahead(curve(MOMENTS), 30).mean == pytest.approx(curve(FUTURE))
+
+
+def test_the_best_fit_leaves_no_more_error_than_any_of_the_three() -> None:
+    for seed in range(20):
+        samples = 10 + RNG(seed).gamma(2.0, 5.0, 60)
+        errors = [fit(samples).error for fit in (linear_curve, logarithmic_curve, exponential_curve)]
+        assert best_curve(samples).error == pytest.approx(min(errors))
+
+
+def test_the_best_fit_of_samples_with_a_zero_does_without_the_exponential() -> None:
+    assert best_curve(np.array([0.0, 1.0, 4.0, 9.0])).kind in ("linear", "logarithmic")
+
+
+def test_fft_continues_whole_periods_exactly() -> None:
+    def wave(x: Floats) -> Floats:
+        return 50 + 10 * np.sin(2 * np.pi * x / 20) + 5 * np.cos(2 * np.pi * x / 50)
+
+    assert make_model("fft").ahead(wave(MOMENTS), 30).mean == pytest.approx(wave(FUTURE))
+
+
+def test_fft_keeps_ten_frequencies() -> None:
+    waves = [np.sin(2 * np.pi * MOMENTS * k / 100) * (12 - k) for k in range(1, 12)]
+    samples = 100 + sum(waves)
+    expected = 100 + sum(waves[:9])  # the mean and the nine strongest
+    assert make_model("fft").ahead(samples, 100).mean == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("season", [5, 24, 40])
+def test_the_season_is_found_under_noise_and_a_trend(season: int) -> None:
+    samples = 100 + 0.3 * MOMENTS + 20 * np.sin(2 * np.pi * MOMENTS / season) + RNG(1).normal(0, 3, 100)
+    assert abs(season_of(samples) - season) <= 1
+
+
+def test_noise_has_no_season() -> None:
+    found = [season_of(RNG(seed).normal(100, 5, 100)) for seed in range(50)]
+    assert sum(season == 1 for season in found) >= 45
+
+
+def test_seasonal_naive_repeats_the_last_season_and_doubts_it_more_each_time() -> None:
+    path = SeasonalNaive(season=3).ahead(np.array([1.0, 2, 3, 2, 4, 6]), 6)
+    assert path.mean.tolist() == [2, 4, 6, 2, 4, 6]
+    assert path.error == pytest.approx(np.sqrt([14 / 3] * 3 + [28 / 3] * 3))
+
+
+def test_holt_winters_continues_a_constant_and_a_pure_season() -> None:
+    assert HoltWinters().ahead(np.full(50, 7.0), 20).mean == pytest.approx(np.full(20, 7.0))
+    pattern = np.array([5.0, 9.0, 1.0, 3.0])
+    assert HoltWinters(season=4).ahead(np.tile(pattern, 20), 8).mean == pytest.approx(np.tile(pattern, 2))
+
+
+def test_holt_winters_follows_a_trend_but_damps_it() -> None:
+    path = HoltWinters(season=1).ahead(10 + 2 * MOMENTS, 30).mean
+    assert path[0] == pytest.approx(10 + 2 * FUTURE[0], rel=0.01)
+    assert np.all(np.diff(path) > 0)
+    assert path[-1] < 10 + 2 * FUTURE[-1]
+
+
+def test_autoregression_has_the_weights_of_scikit_learns_ridge() -> None:
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    samples = noisy()
+    series = (samples - samples.mean()) / samples.std()
+    before = np.array([series[start : start + 10] for start in range(90)])
+    ridge = linear_model.Ridge(alpha=0.1 * 90, fit_intercept=False).fit(before, series[10:])
+    expected = samples.mean() + samples.std() * ridge.predict(series[-10:][None])[0]
+    assert Autoregression().ahead(samples, 5).mean[0] == pytest.approx(expected)
+
+
+def test_the_learned_models_are_scikit_learns_with_its_defaults() -> None:
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    samples = noisy()
+    forest = ensemble.RandomForestRegressor(random_state=3).fit(MOMENTS[:, None], samples)
+    assert make_model("forest", seed=3).ahead(samples, 30).mean == pytest.approx(forest.predict(FUTURE[:, None]))
+
+
+@pytest.mark.parametrize("name", ["ann", "forest"])
+def test_a_seed_makes_a_learned_model_repeat_itself(name: str) -> None:
+    pytest.importorskip("sklearn")
+    one, same, other = (make_model(name, seed).ahead(noisy(), 5).mean for seed in (1, 1, 2))
+    assert np.array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def test_the_network_follows_a_rise_whatever_the_unit_of_the_samples() -> None:
+    pytest.importorskip("sklearn")
+    rise = 100 + 2 * MOMENTS
+    path = make_model("ann").ahead(rise, 30).mean
+    assert path == pytest.approx(100 + 2 * FUTURE, rel=0.1)
+    assert make_model("ann").ahead(1000 * rise, 30).mean == pytest.approx(1000 * path)
+
+
+def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "sklearn.neural_network", None)
+    with pytest.raises(ConfigError, match=r"pip install 'rheostat\[learn\]'"):
+        make_model("ann")
+
+
+def test_an_unknown_model_is_answered_with_the_one_meant() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'holt-winters'"):
+        make_model("holt-winter")
+
+
+SERIES = st.lists(st.floats(0, 1e9), min_size=1, max_size=60)
+
+
+@pytest.mark.parametrize("name", [*LIGHT, "select"])
+@given(samples=SERIES, horizon=st.integers(1, 40))
+def test_a_forecast_is_finite_and_not_negative_whatever_came(name: str, samples: list[float], horizon: int) -> None:
+    forecast = Forecaster(make_model(name)).forecast(samples, horizon)
+    for values in (forecast.low, forecast.mean, forecast.high):
+        assert values.shape == (horizon,)
+        assert np.isfinite(values).all()
+        assert (values >= 0).all()
+    assert (forecast.low <= forecast.mean).all()
+    assert (forecast.mean <= forecast.high).all()
+
+
+@pytest.mark.parametrize("name", ["ann", "forest"])
+@pytest.mark.parametrize("samples", [np.zeros(20), np.full(20, 5.0), np.geomspace(1e-3, 1e9, 30), noisy()])
+def test_a_learned_forecast_is_finite_and_not_negative(name: str, samples: Floats) -> None:
+    pytest.importorskip("sklearn")
+    forecast = Forecaster(make_model(name)).forecast(samples, 10)
+    assert np.isfinite(forecast.high).all()
+    assert (forecast.low >= 0).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_too_few_samples_are_no_error(name: str) -> None:
+    if name in ("ann", "forest"):
+        pytest.importorskip("sklearn")
+    forecast = Forecaster(make_model(name)).forecast([8.0], 4)
+    assert forecast.mean.tolist() == [8.0] * 4
+    if name != "basic":
+        assert forecast.model == "basic"
+        assert forecast.problem == f"1 samples are too few for {name}, which needs {MODELS[name].least}: basic instead"
+
+
+class Odd:
+    """A model that answers as it is told."""
+
+    name: ClassVar[str] = "odd"
+    summary: ClassVar[str] = ""
+    least: ClassVar[int] = 1
+    light: ClassVar[bool] = True
+
+    def __init__(self, share: float | Exception) -> None:
+        self._share = share
+
+    def ahead(self, samples: Floats, horizon: int) -> Path:
+        if isinstance(self._share, Exception):
+            raise self._share
+        return Path(np.full(horizon, self._share * samples[-1]), np.zeros(horizon))
+
+
+@pytest.mark.parametrize(
+    ("share", "problem"),
+    [
+        (ZeroDivisionError("by zero"), r"odd failed \(by zero\): basic instead"),
+        (float("nan"), "odd ran away from the samples: basic instead"),
+        (float("inf"), "odd ran away from the samples: basic instead"),
+        (1e6, "odd ran away from the samples: basic instead"),
+    ],
+)
+def test_a_model_that_fails_or_runs_away_is_replaced_by_basic_which_is_said(
+    share: float | Exception, problem: str
+) -> None:
+    forecast = Forecaster(Odd(share)).forecast([1.0, 2.0, 3.0], 2)
+    assert forecast.mean.tolist() == [2.0, 3.0]
+    assert forecast.model == "basic"
+    assert forecast.problem is not None
+    assert __import__("re").fullmatch(problem, forecast.problem)
+
+
+def test_a_negative_expectation_becomes_zero() -> None:
+    assert Forecaster(Odd(-1.0)).forecast([1.0, 2.0, 3.0], 2).mean.tolist() == [0.0, 0.0]
+
+
+def test_the_total_is_the_events_of_the_interval() -> None:
+    assert Forecaster(Basic()).forecast([10.0, 20.0, 30.0], 3).total == 60.0
+
+
+@pytest.mark.parametrize(
+    ("samples", "told"),
+    [([], "shape"), ([1.0, float("nan")], "sample 1 is nan"), ([-2.0], "sample 0 is -2"), ([[1.0]], "shape")],
+)
+def test_samples_that_cannot_be_continued_are_refused(samples: list[float], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        Forecaster(Basic()).forecast(samples, 1)
+
+
+def test_a_wrong_horizon_or_level_is_refused() -> None:
+    with pytest.raises(ConfigError, match="horizon 0"):
+        Forecaster(Basic()).forecast([1.0], 0)
+    with pytest.raises(ConfigError, match=r"level 1\.5"):
+        Forecaster(Basic(), level=1.5)
+
+
+@pytest.mark.parametrize("name", ["linear", "basic", "holt-winters", "autoregression"])
+def test_bounds_hold_at_least_as_often_as_promised_on_noise(name: str) -> None:
+    """400 independent windows of noise around a level, one step ahead: 80 % within a 99.9 % interval, or more."""
+    rng = RNG(5)
+    forecaster = Forecaster(make_model(name), level=0.8)
+    held = 0
+    for _ in range(400):
+        series = rng.normal(100.0, 5.0, 61)
+        forecast = forecaster.forecast(series[:60], 1)
+        held += bool(forecast.low[0] <= series[60] <= forecast.high[0])
+    assert held / 400 > 0.8 - 3.3 * np.sqrt(0.8 * 0.2 / 400)
+
+
+def test_selection_takes_the_model_that_was_right_of_late() -> None:
+    season = 100 + 50 * np.sin(2 * np.pi * np.arange(120) / 24)
+    assert Select().chosen(season[:100], 20).name == "seasonal-naive"
+    assert Forecaster(Select()).forecast(season[:100], 20).mean == pytest.approx(season[100:], abs=1e-6)
+
+
+def test_selection_would_rather_expect_too_much_than_too_little() -> None:
+    timid, bold = Odd(0.9), Odd(1.2)
+    assert Select((timid, bold)).chosen(np.full(30, 10.0), 10) is bold
+    assert Select((timid, bold), under=1.0).chosen(np.full(30, 10.0), 10) is timid
+
+
+def test_selection_never_takes_a_model_that_fails() -> None:
+    sound = Odd(0.1)
+    assert Select((Odd(ValueError("no")), sound)).chosen(np.full(30, 10.0), 10) is sound
