@@ -243,3 +243,33 @@ def test_the_host_of_an_executor_is_known_before_its_port(host_port, host):
     found = msgspec.structs.replace(executor("7"), host_port=host_port)
     assert found.host == host
     assert found.location == f"executor_{host}_7"
+
+
+def test_a_pool_is_bereft_from_the_death_of_one_that_served_until_another_is_ready_in_its_place():
+    pool = serving("a", "b")
+    assert not pool.is_bereft
+    pool.see(executors("a"))
+    pool.bind()
+    assert pool.shortage(1.0, 15.0) is None
+    assert pool.is_bereft
+    pool.see(executors("a", "c"))
+    assert pool.shortage(2.0, 15.0) is None
+    assert pool.is_bereft
+    pool.warmed_up({"c"})
+    pool.bind()
+    pool.shortage(3.0, 15.0)
+    assert not pool.is_bereft
+
+
+def test_a_pool_is_bereft_no_longer_when_nobody_can_come():
+    pool = serving("a", "b")
+    pool.see(executors("a"))
+    pool.shortage(1.0, 15.0)
+    assert pool.shortage(20.0, 15.0) is not None
+    assert not pool.is_bereft
+
+
+def test_the_loss_of_a_standby_or_of_one_that_was_dismissed_bereaves_nobody():
+    pool = serving("a", standby=1)
+    pool.see(executors("a"))
+    assert not pool.is_bereft

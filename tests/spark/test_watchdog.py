@@ -24,10 +24,10 @@ _PARENT = textwrap.dedent("""
     worker = subprocess.Popen(
         [sys.executable, "-c", daemon], stdout=subprocess.PIPE, text=True, process_group=guard.pid
     )
-    print(guard.pid, worker.pid, worker.stdout.readline().strip(), flush=True)
     if "fork" in sys.argv and os.fork() == 0:
         import time
         time.sleep(600)
+    print(guard.pid, worker.pid, worker.stdout.readline().strip(), flush=True)
     sys.stdin.read()
 """)
 

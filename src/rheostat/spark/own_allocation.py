@@ -11,6 +11,8 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from rheostat.spark.allocation import Allocation
+
 _TARGET = re.compile(r"(\d+) -> (\d+)")
 _FIELD = "_executorAllocationManager"
 
@@ -49,7 +51,10 @@ class OwnAllocation:
 
 
 def start_own_allocation(spark: SparkSession, wanted: Mapping[int, int]) -> None:
-    """A new allocation manager in place of one that was stopped; it begins with `wanted` executors by profile."""
+    """A new allocation manager in place of one that was stopped; it begins with `wanted` executors by profile.
+
+    It must know the profile of every executor there is, or it fails each time it wants to let an idle one go.
+    """
     jvm: Any = spark.sparkContext._jvm
     context: Any = spark.sparkContext._jsc.sc()
     manager = jvm.org.apache.spark.ExecutorAllocationManager(
@@ -62,7 +67,8 @@ def start_own_allocation(spark: SparkSession, wanted: Mapping[int, int]) -> None
         context.shuffleDriverComponents().supportsReliableStorage(),
     )
     targets = manager.numExecutorsTargetPerResourceProfileId()
-    for profile, executors in wanted.items():
+    present = {executor.profile: 0 for executor in Allocation(spark).executors()}
+    for profile, executors in {**present, **wanted}.items():
         targets.put(profile, executors)
     _put(jvm, context, manager)
     manager.start()

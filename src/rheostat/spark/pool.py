@@ -43,6 +43,7 @@ class Pool:
         self._members: dict[str, Member] = {}
         self._dismissed: set[str] = set()
         self._short_since_s: float | None = None
+        self._is_bereft = False
 
     def want(self, wanted: PoolPlan) -> None:
         self._wanted = wanted
@@ -52,7 +53,7 @@ class Pool:
         present = {executor.id: executor for executor in executors}
         self._dismissed &= present.keys()
         for lost in self._members.keys() - present.keys():
-            del self._members[lost]
+            self._is_bereft |= self._members.pop(lost).phase in (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
         for executor in present.values():
             if executor.id in self._members:
                 self._members[executor.id].executor = executor
@@ -138,6 +139,11 @@ class Pool:
         return len(self._wanted.executors) + self._wanted.standby + len(leaving)
 
     @property
+    def is_bereft(self) -> bool:
+        """Whether one that served has died and nobody came in its place yet, though somebody still may."""
+        return self._is_bereft
+
+    @property
     def is_settled(self) -> bool:
         """Whether exactly those serve and stand by that are wanted."""
         numbers = {member.number for member in self._with(ExecutorPhase.ACTIVE)}
@@ -155,12 +161,14 @@ class Pool:
         missing = self.total() - len(self._members)
         if missing <= 0:
             self._short_since_s = None
+            self._is_bereft &= bool(self._with(ExecutorPhase.STARTING))
             return None
         if self._short_since_s is None:
             self._short_since_s = now_s
         waited_s = now_s - self._short_since_s
         if waited_s < patience_s:
             return None
+        self._is_bereft = False
         return (
             f"pool {self.name!r} waits for more than {human(patience_s)} "
             f"for {missing} of its {self.total()} executors: the cluster may have no free cores or memory for them"

@@ -17,6 +17,7 @@ from rheostat.errors import PlantError, nearest
 from rheostat.plan import Plan, PoolPlan
 from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.allocation import Allocation, SparkExecutor
+from rheostat.spark.patience import Patience
 from rheostat.spark.pool import Pool
 from rheostat.spark.profile import pool_profile
 from rheostat.spark.seats import Seats
@@ -75,6 +76,7 @@ class Pools:
         self._spark, self._topology, self._plan = spark, topology, plan
         self._unpinned, self._patience_s, self._directory = unpinned, patience_s, directory
         self._allocation = Allocation(spark)
+        self._patience = Patience(spark)
         self._nodes = {name: _node_of(name, pool, nodes or {}) for name, pool in plan.pools.items()}
         self._profiles = {name: pool_profile(spark, cores=cores, node=self._nodes[name]) for name in plan.pools}
         self._usher = self._new_usher(switches)
@@ -133,8 +135,9 @@ class Pools:
             self._begin_warm_up(name)
         self._ask_for_totals(doomed)
         self._dismiss(doomed)
-        self._trim([executor.id for executor in executors if executor.profile == _DEFAULT_PROFILE])
+        self._trim(executors)
         self._report = self._reported(plan, now_s)
+        self._patience.keep(not any(pool.is_bereft for pool in self._pools.values()))
         return self._report
 
     def close(self) -> None:
@@ -142,6 +145,7 @@ class Pools:
         for _, warm_up, _ in self._warming.values():
             warm_up.cancel()
         self._helpers.shutdown(wait=True, cancel_futures=True)
+        self._patience.keep(True)
         self._allocation.request({_DEFAULT_PROFILE: self._unpinned})
         ours = {profile.id for profile in self._profiles.values()}
         self._allocation.kill((e.id for e in self._allocation.executors() if e.profile in ours), force=True)
@@ -173,9 +177,12 @@ class Pools:
             if executor_ids:
                 self._pools[name].dismissed(self._allocation.kill(executor_ids))
 
-    def _trim(self, unpinned: Sequence[str]) -> None:
-        """Spark's own allocation may have left more than is kept from now on."""
-        if surplus := unpinned[self._unpinned :]:
+    def _trim(self, executors: Sequence[SparkExecutor]) -> None:
+        """Spark's own allocation may have left more than is kept from now on, and earlier pools some that came late."""
+        ours = {profile.id for profile in self._profiles.values()}
+        unpinned = [executor.id for executor in executors if executor.profile == _DEFAULT_PROFILE]
+        strangers = [executor.id for executor in executors if executor.profile not in {_DEFAULT_PROFILE, *ours}]
+        if surplus := [*unpinned[self._unpinned :], *strangers]:
             self._allocation.kill(surplus)
 
     def _begin_warm_up(self, name: str) -> None:

@@ -11,7 +11,7 @@ from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase
 from rheostat.topology import Operator, Source, Topology
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 KEYED = Topology("keyed", [Source("rows"), Operator("count", inputs="rows", key="key", substreams=4)])
 
