@@ -25,6 +25,10 @@ COST_S = 0.02
 PERIOD_S = 2.0
 MOST_EXECUTORS = 6
 MOST_TO_COUNT = 2
+SUBSTREAMS = 4
+QUICK_TO_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For processes that live a few minutes on few cores: nothing is compiled at length, nothing is collected beside."""
+
 _PATIENCE_S = 180.0
 _LOOK_S = 0.2
 
@@ -79,10 +83,15 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> History:
         with console.status("starting the queries and their first executors ..."):
             running = ending.enter_context(
                 start(
-                    word_count(folder / "sentences", cost_s=COST_S),
+                    word_count(folder / "sentences", cost_s=COST_S, substreams=SUBSTREAMS),
                     sla=sla,
                     policy=policy,
                     budget=Budget(MOST_EXECUTORS, most={"count": MOST_TO_COUNT}),
+                    standby={"split": 1},
+                    settings={
+                        "spark.driver.extraJavaOptions": QUICK_TO_START,
+                        "spark.executor.extraJavaOptions": QUICK_TO_START,
+                    },
                     directory=folder / "run",
                     cluster=cluster,
                     period=PERIOD_S,

@@ -14,7 +14,8 @@ _NEARLY = 0.9
 def season_of(samples: Floats) -> int:
     """The first high peak of the autocorrelation, at most half the window; 1 when there is none.
 
-    Twice a season is nearly as good a lag as the season, hence the first. A straight trend is taken out first: it resembles itself at every lag.
+    Twice a season is nearly as good a lag as the season, hence the first. A straight trend is taken out before: it
+    resembles itself at every lag.
     """
     correlation = _autocorrelation(samples)
     inner = correlation[1:-1]

@@ -17,6 +17,7 @@ from rheostat.errors import ConfigError, RheostatError, nearest
 from rheostat.measure.smoothing import parse_smoothing
 from rheostat.policies.drs.balanced import DrsLb
 from rheostat.policies.drs.policy import Drs
+from rheostat.policies.pasps.policy import PaSps, Psps
 from rheostat.policies.policy import Policy, PolicyOptions
 from rheostat.policies.static import Static
 from rheostat.policies.streamswitch.policy import StreamSwitch
@@ -25,7 +26,7 @@ from rheostat.sla import Goal
 
 GROUP = "rheostat.policies"
 
-_BUILT_IN: tuple[type[Policy], ...] = (Static, Threshold, Drs, DrsLb, StreamSwitch)
+_BUILT_IN: tuple[type[Policy], ...] = (Static, Threshold, Drs, DrsLb, StreamSwitch, PaSps, Psps)
 
 
 class PolicyWarning(UserWarning):
