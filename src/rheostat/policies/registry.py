@@ -15,10 +15,12 @@ import msgspec
 
 from rheostat.errors import ConfigError, RheostatError, nearest
 from rheostat.measure.smoothing import parse_smoothing
+from rheostat.policies.dabs.policy import Dabs
 from rheostat.policies.drs.balanced import DrsLb
 from rheostat.policies.drs.policy import Drs
 from rheostat.policies.pasps.policy import PaSps, Psps
 from rheostat.policies.policy import Policy, PolicyOptions
+from rheostat.policies.qlearning.policy import QLearning
 from rheostat.policies.static import Static
 from rheostat.policies.streamswitch.policy import StreamSwitch
 from rheostat.policies.threshold import Threshold
@@ -26,7 +28,7 @@ from rheostat.sla import Goal
 
 GROUP = "rheostat.policies"
 
-_BUILT_IN: tuple[type[Policy], ...] = (Static, Threshold, Drs, DrsLb, StreamSwitch, PaSps, Psps)
+_BUILT_IN: tuple[type[Policy], ...] = (Static, Threshold, Drs, DrsLb, StreamSwitch, PaSps, Psps, Dabs, QLearning)
 
 
 class PolicyWarning(UserWarning):

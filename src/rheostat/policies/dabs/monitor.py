@@ -1,0 +1,123 @@
+"""The monitoring window: snapshots at equal distances over one iteration, all under the same allocation."""
+
+from collections import deque
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rheostat.duration import human
+from rheostat.policies.dabs.options import DabsOptions
+from rheostat.policies.policy import Observation
+from rheostat.snapshot import ExecutorState, OperatorState, Snapshot, StreamState
+
+_ROUNDING_S = 1e-6
+
+
+class NotKnownError(Exception):
+    """Something that AUTOSCALE+ needs was not measured."""
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration Fʲ: the snapshots at its samples, the one before its first included."""
+
+    snapshots: tuple[Snapshot, ...]
+
+    @property
+    def length_s(self) -> float:
+        return self.snapshots[-1].time_s - self.snapshots[0].time_s
+
+    @property
+    def now(self) -> Snapshot:
+        return self.snapshots[-1]
+
+    def arrivals(self, operator: str) -> list[float]:
+        """Records that came to `operator` between each sample and the next."""
+        what = f"arrivals at {operator!r}"
+        counts = [_known(self._operator(snapshot, operator).arrived, what) for snapshot in self.snapshots]
+        return [_grown(one, other, what) for one, other in pairwise(counts)]
+
+    def completed(self, operator: str) -> float:
+        return self._over("completions", operator, "completed")
+
+    def busy_s(self, operator: str) -> float:
+        return self._over("useful time", operator, "busy_s")
+
+    def pending(self, operator: str) -> float:
+        return _known(self._operator(self.now, operator).queued, f"the queue of {operator!r}")
+
+    def rows(self, stream: str, consumer: str) -> float | None:
+        """What went over a stream; None where that is not measured."""
+        first, last = (_stream(snapshot, stream, consumer) for snapshot in (self.snapshots[0], self.now))
+        if first is None or last is None or first.rows is None or last.rows is None or last.rows < first.rows:
+            return None
+        return float(last.rows - first.rows)
+
+    def used(self, executor: ExecutorState) -> float | None:
+        """The share of a core that `executor` used: its processor time, or its useful time where that is unknown."""
+        before = next((e for e in self.snapshots[0].executors_of(executor.pool) if e.id == executor.id), None)
+        if before is None:
+            return None
+        for last, first in ((executor.cpu_s, before.cpu_s), (executor.busy_s, before.busy_s)):
+            if last is not None and first is not None and last >= first:
+                return (last - first) / self.length_s
+        return None
+
+    def _over(self, what: str, operator: str, field: str) -> float:
+        ends = (getattr(self._operator(snapshot, operator), field) for snapshot in (self.snapshots[0], self.now))
+        first, last = (_known(value, f"{what} of {operator!r}") for value in ends)
+        return _grown(first, last, f"{what} of {operator!r}")
+
+    @staticmethod
+    def _operator(snapshot: Snapshot, name: str) -> OperatorState:
+        return snapshot.operator.get(name) or OperatorState(name)
+
+
+class Monitor:
+    """Collects snapshots. Monitoring is off while a change settles (DABS-Storm, footnote 3), and begins anew then."""
+
+    def __init__(self, options: DabsOptions) -> None:
+        self._options = options
+        self._snapshots: deque[Snapshot] = deque(maxlen=options.samples + 1)
+        self._sizes: dict[str, tuple[int, ...]] | None = None
+
+    def see(self, observation: Observation) -> None:
+        """One more moment, to be told of every one."""
+        sizes = {name: pool.executors for name, pool in observation.plan.pools.items()}
+        if observation.settling or sizes != self._sizes:
+            self._snapshots.clear()
+        self._sizes = sizes
+        if not observation.settling and self._is_due(observation.snapshot.time_s):
+            self._snapshots.append(observation.snapshot)
+
+    def blind(self) -> str | None:
+        """Why there is no whole iteration to look at, or None."""
+        missing = self._options.samples + 1 - len(self._snapshots)
+        if missing <= 0:
+            return None
+        return f"monitors for {human(missing * self._options.sample_s)} more until an iteration is complete"
+
+    def iteration(self) -> Iteration:
+        return Iteration(tuple(self._snapshots))
+
+    def is_new(self, time_s: float) -> bool:
+        """Whether the last sample was taken at `time_s`: between samples nothing is decided."""
+        return bool(self._snapshots) and self._snapshots[-1].time_s == time_s
+
+    def _is_due(self, time_s: float) -> bool:
+        return not self._snapshots or time_s >= self._snapshots[-1].time_s + self._options.sample_s - _ROUNDING_S
+
+
+def _stream(snapshot: Snapshot, name: str, consumer: str) -> StreamState | None:
+    return next((each for each in snapshot.streams if each.name == name and each.consumer == consumer), None)
+
+
+def _known(value: float | None, what: str) -> float:
+    if value is None:
+        raise NotKnownError(f"{what} could not be measured")
+    return float(value)
+
+
+def _grown(first: float, last: float, what: str) -> float:
+    if last < first:
+        raise NotKnownError(f"the counter of {what} fell from {first:g} to {last:g}")
+    return last - first

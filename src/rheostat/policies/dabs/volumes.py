@@ -1,0 +1,76 @@
+"""How many records each operator will have to process in the next iteration (DABS-Storm eq. 3 to 5)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rheostat.forecast import Forecaster
+from rheostat.forecast.regression import BestFit
+from rheostat.graph import strong_components
+from rheostat.policies.dabs.monitor import Iteration
+from rheostat.policies.dabs.options import DabsOptions
+from rheostat.topology import Stream, Topology
+
+
+@dataclass(frozen=True)
+class Volume:
+    """EstimInput of an operator and what it is made of; `parents` is None without parents."""
+
+    own: float
+    parents: float | None
+    pending: float
+    expected: float
+
+
+class VolumeEstimator:
+    """Combines an operator's own trend with what its parents will send it."""
+
+    def __init__(self, topology: Topology, options: DabsOptions) -> None:
+        self._topology, self._options = topology, options
+        self._order = _parents_first(topology)
+        self._forecaster = Forecaster(BestFit())
+
+    def volumes(self, iteration: Iteration) -> dict[str, Volume]:
+        """By operator, in the order in which records flow."""
+        found: dict[str, Volume] = {}
+        for operator in self._order:
+            found[operator] = self._volume(operator, iteration, found)
+        return found
+
+    def _volume(self, operator: str, iteration: Iteration, found: Mapping[str, Volume]) -> Volume:
+        own = self._forecaster.forecast(iteration.arrivals(operator), self._options.samples).total
+        parents = self._from_parents(operator, iteration, found)
+        combine = max if self._options.combine == "max" else min
+        pending = iteration.pending(operator)
+        return Volume(own, parents, pending, (own if parents is None else combine(own, parents)) + pending)
+
+    def _from_parents(self, operator: str, iteration: Iteration, found: Mapping[str, Volume]) -> float | None:
+        """Σ EstimOutput of the parents; None for an operator that only sources feed: its own trend is theirs."""
+        streams = self._topology.into(operator)
+        if all(stream.producer in self._topology.sources for stream in streams):
+            return None
+        return sum(self._sent(stream, iteration, found) for stream in streams)
+
+    def _sent(self, stream: Stream, iteration: Iteration, found: Mapping[str, Volume]) -> float:
+        """EstimOutput over one stream (eq. 4). What comes from a source, or around a loop, counts as it was last."""
+        rows = iteration.rows(stream.name, stream.consumer)
+        if stream.producer in found:
+            return found[stream.producer].expected * _selectivity(stream, rows, iteration)
+        if rows is not None:
+            return rows
+        if stream.producer in self._topology.sources:
+            return 0.0
+        return iteration.completed(stream.producer) * stream.selectivity
+
+
+def _selectivity(stream: Stream, rows: float | None, iteration: Iteration) -> float:
+    """Records on the stream for each that its producer completed; as declared where that was not measured."""
+    completed = iteration.completed(stream.producer)
+    return stream.selectivity if rows is None or completed == 0 else rows / completed
+
+
+def _parents_first(topology: Topology) -> list[str]:
+    """Operators so that each comes after those that feed it, as far as loops allow."""
+    children = {name: [stream.consumer for stream in topology.out_of(name)] for name in topology.operators}
+    components = list(strong_components(children))
+    declared = list(topology.operators)
+    return [name for component in reversed(components) for name in sorted(component, key=declared.index)]
