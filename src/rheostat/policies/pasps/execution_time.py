@@ -1,0 +1,30 @@
+"""et: how long one event takes at each operator, calibrated before the start and measured from then on."""
+
+from collections.abc import Mapping
+
+from rheostat.policies.policy import Observation
+
+
+class ExecutionTimes:
+    """The mean over what each operator completed in the last interval in which it completed anything."""
+
+    def __init__(self, calibrated_s: Mapping[str, float]) -> None:
+        self._known_s = dict(calibrated_s)
+        self._work_s: dict[str, float] = {}
+        self._completed: dict[str, float] = {}
+
+    def see(self, observation: Observation) -> None:
+        interval_s = observation.measures.interval_s
+        for name, measures in observation.measures.operators.items():
+            if measures.service_rate and measures.completion_rate:
+                completed = measures.completion_rate * interval_s
+                self._completed[name] = self._completed.get(name, 0.0) + completed
+                self._work_s[name] = self._work_s.get(name, 0.0) + completed / measures.service_rate
+
+    def turn(self) -> None:
+        """An interval is over."""
+        self._known_s.update({name: work_s / self._completed[name] for name, work_s in self._work_s.items()})
+        self._work_s, self._completed = {}, {}
+
+    def of(self, operator: str) -> float | None:
+        return self._known_s.get(operator)

@@ -1,0 +1,73 @@
+"""What PA-SPS and PSPS can be told. The defaults are the paper's (section 4.1.4)."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from rheostat.duration import Duration, human, positive_seconds
+from rheostat.errors import ConfigError
+from rheostat.forecast import make_model
+from rheostat.policies.policy import PolicyOptions
+
+Told = msgspec.Meta
+
+
+class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
+    """PSPS's, and those that PA-SPS shares with it.
+
+    How many inactive replicas are kept warm is the plan's `standby`: those become active without a start.
+    """
+
+    td: Annotated[Duration, Told(description="td, from one decision to the next, and how far ahead is looked")] = "30s"
+    sample: Annotated[Duration, Told(description="how long the input is counted for one sample")] = "1s"
+    window: Annotated[int, Told(ge=2, description="samples that a forecast is made from")] = 100
+    pool: Annotated[
+        Annotated[int, Told(ge=1)] | None,
+        Told(description="replicas in the pool of each operator, the most it can have; left out: as the budget says"),
+    ] = None
+    headroom: Annotated[
+        float, Told(ge=0, description="share of replicas on top of the model's; PA-SPS has 0, and runs close to full")
+    ] = 0.0
+    execution_time: Annotated[
+        dict[str, Duration],
+        Told(description="et of operators by name, as calibrated before the start; afterwards it is measured"),
+    ] = {}
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise ConfigError(f"td {human(self.td_s)} must be at least one sample of {human(self.sample_s)}")
+        for operator, time in self.execution_time.items():
+            positive_seconds(time, f"execution_time of {operator!r}")
+
+    @property
+    def td_s(self) -> float:
+        return positive_seconds(self.td, "td")
+
+    @property
+    def sample_s(self) -> float:
+        return positive_seconds(self.sample, "sample")
+
+    @property
+    def steps(self) -> int:
+        """td in samples."""
+        return round(self.td_s / self.sample_s)
+
+
+class PaSpsOptions(PspsOptions, frozen=True, kw_only=True):
+    """PA-SPS's."""
+
+    predictor: Annotated[
+        str, Told(description="forecasting model: ann, linear, fft, forest, basic (PA-SPS), or another one")
+    ] = "ann"
+    plan_for: Annotated[
+        Literal["mean", "high"],
+        Told(description="which input to plan for: the one expected, or the one that is seldom exceeded"),
+    ] = "mean"
+    level: Annotated[
+        float, Told(gt=0, lt=1, description='the probability behind "high": of a value between low and high')
+    ] = 0.8
+    seed: Annotated[int, Told(ge=0, description="seed of the predictors that draw")] = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        make_model(self.predictor, self.seed)

@@ -1,0 +1,147 @@
+"""The MAPE loop: sample the input each turn; every td forecast it, and set the replicas that it will need."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rheostat.decision import Decision, Effect, Hold, Scale
+from rheostat.duration import human, positive_seconds
+from rheostat.forecast import Forecast, Forecaster, make_model
+from rheostat.policies.expectation import Expectation
+from rheostat.policies.pasps.beat import Beat
+from rheostat.policies.pasps.execution_time import ExecutionTimes
+from rheostat.policies.pasps.options import PaSpsOptions, PspsOptions
+from rheostat.policies.pasps.replicas import Need, load, within
+from rheostat.policies.pasps.samples import InputSamples
+from rheostat.policies.pasps.shares import Shares
+from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.sla import Goal
+from rheostat.words import executors
+
+
+class Psps:
+    """As many replicas as the next interval needs if it is like this one, and as what is queued needs."""
+
+    name: ClassVar[str] = "psps"
+    summary: ClassVar[str] = "replicas for an input as in the last interval, and for what is queued (PSPS)"
+    Options: ClassVar[type[PolicyOptions]] = PspsOptions
+
+    def __init__(self, goal: Goal, options: PspsOptions) -> None:
+        self.options = options
+        self.expectation: Expectation | None = None
+        self._goal = goal
+        self._forecaster = self._made_forecaster()
+        self._beat = Beat(options.td_s)
+        self._input = InputSamples(options.sample_s, options.window)
+        self._shares = Shares(goal.topology)
+        calibrated = options.execution_time.items()
+        self._times = ExecutionTimes({name: positive_seconds(time) for name, time in calibrated})
+
+    def decide(self, observation: Observation) -> Sequence[Decision]:
+        """Every td one decision for each pool, in the name of the first operator it serves; nothing in between."""
+        self._input.see(observation)
+        self._shares.see(observation.snapshot)
+        self._times.see(observation)
+        if not self._beat.due(observation.snapshot.time_s):
+            return ()
+        self._shares.turn()
+        self._times.turn()
+        return self._plan(observation)
+
+    def _made_forecaster(self) -> Forecaster:
+        return Forecaster(make_model("basic"))
+
+    def _events(self, forecast: Forecast) -> float:
+        """λ̂_G: the events to plan for, of the interval that begins now."""
+        return forecast.total * self.options.sample_s
+
+    def _plan(self, observation: Observation) -> Sequence[Decision]:
+        samples, queued = self._input.window(), _queued(observation)
+        if not samples:
+            return _hold_all(observation, "the input could not be measured yet")
+        if unknown := [name for name, waiting in queued.items() if waiting is None]:
+            return _hold_all(observation, f"what waits at {', '.join(unknown)} could not be measured")
+        forecast = self._forecaster.forecast(samples, self.options.steps)
+        entering = self._events(forecast)
+        now_s = observation.snapshot.time_s
+        self.expectation = Expectation(now_s, now_s + self.options.td_s, forecast.total * self.options.sample_s)
+        events = self._shares.events(entering, {name: waiting or 0.0 for name, waiting in queued.items()})
+        return self._decisions(observation, events, _expected(forecast, entering, self.options.td_s))
+
+    def _decisions(self, observation: Observation, events: dict[str, float], why: str) -> list[Decision]:
+        pools = [operators for pool in observation.plan.pools if (operators := observation.plan.sharing(pool))]
+        loads = [self._load(operators, events) for operators in pools]
+        needs = [self._need(observation, operators, load) for operators, load in zip(pools, loads, strict=True)]
+        given = within(needs, self._goal.budget.total)
+        return [
+            self._decision(observation, operators, load, count, why)
+            for operators, load, count in zip(pools, loads, given, strict=True)
+        ]
+
+    def _load(self, operators: Sequence[str], events: dict[str, float]) -> float | None:
+        """The work of all that share a pool; None while the execution time of one is not known."""
+        total = 0.0
+        for name in operators:
+            execution_time_s = self._times.of(name)
+            if execution_time_s is None and events[name] > 0:
+                return None
+            total += load(events[name], execution_time_s or 0.0, self.options.td_s)
+        return total * (1 + self.options.headroom)
+
+    def _need(self, observation: Observation, operators: Sequence[str], load: float | None) -> Need:
+        """A pool whose work is not known needs what it has."""
+        size = observation.plan.size(operators[0])
+        if load is None or observation.settling.intersection(operators):
+            return Need(float(size), size, size)
+        least = max(self._goal.budget.minimum(name) for name in operators)
+        return Need(load, least, max(least, self._most(operators)))
+
+    def _most(self, operators: Sequence[str]) -> float:
+        """The pool's size; and an executor without a substream has nothing to do, unless it also serves others."""
+        bound = min(self._goal.budget.maximum(name) for name in operators)
+        counts = [self._goal.topology.operators[name].substream_count for name in operators]
+        substreams = float(max(counts)) if all(counts) else bound
+        return min(bound, substreams, self.options.pool or bound)
+
+    def _decision(
+        self, observation: Observation, operators: Sequence[str], load: float | None, count: int, why: str
+    ) -> Decision:
+        operator, size = operators[0], observation.plan.size(operators[0])
+        if observation.settling.intersection(operators):
+            return Hold(operator=operator, reason="a change is still under way")
+        if load is None:
+            return Hold(operator=operator, reason="how long an event takes here could not be measured yet")
+        reason = f"{why}: with what is queued, work for {load:.2f} executors here"
+        predicted = Effect(utilisation=load / count, executors=count)
+        if count == size:
+            return Hold(operator=operator, reason=f"{reason}, and {executors(size)} serve", predicted=predicted)
+        return Scale(operator=operator, executors=count, reason=reason, predicted=predicted)
+
+
+class PaSps(Psps):
+    """As many replicas as a forecast of the input says that the next interval needs, and as what is queued needs."""
+
+    name: ClassVar[str] = "pa-sps"
+    summary: ClassVar[str] = "replicas for a forecast of the input, and for what is queued (PA-SPS)"
+    Options: ClassVar[type[PolicyOptions]] = PaSpsOptions
+    options: PaSpsOptions
+
+    def _made_forecaster(self) -> Forecaster:
+        return Forecaster(make_model(self.options.predictor, self.options.seed), level=self.options.level)
+
+    def _events(self, forecast: Forecast) -> float:
+        wanted = forecast.mean if self.options.plan_for == "mean" else forecast.high
+        return float(wanted.sum()) * self.options.sample_s
+
+
+def _queued(observation: Observation) -> dict[str, float | None]:
+    return {name: measures.queued for name, measures in observation.measures.operators.items()}
+
+
+def _hold_all(observation: Observation, reason: str) -> list[Decision]:
+    pools = (observation.plan.sharing(pool) for pool in observation.plan.pools)
+    return [Hold(operator=operators[0], reason=reason) for operators in pools if operators]
+
+
+def _expected(forecast: Forecast, entering: float, td_s: float) -> str:
+    told = f"{forecast.model} expects {entering:,.0f} events in the next {human(td_s)}"
+    return told if forecast.problem is None else f"{told} ({forecast.problem})"

@@ -1,0 +1,94 @@
+"""θ: what share of the input reaches each operator, from what went over the streams in the last interval (eq. 5, 6)."""
+
+from collections.abc import Mapping
+
+from rheostat.errors import TopologyError
+from rheostat.queueing import Route, arrival_rates
+from rheostat.snapshot import Snapshot
+from rheostat.topology import Stream, Topology
+
+
+class Grown:
+    """By how much cumulative counters grew in an interval: None where that is not known."""
+
+    def __init__(self) -> None:
+        self._before: dict[object, int] = {}
+        self._now: dict[object, int] = {}
+
+    def see(self, key: object, value: int | None) -> None:
+        if value is not None:
+            self._now[key] = value
+
+    def turn(self) -> dict[object, int]:
+        """The growth since the turn before, of the counters that are known at both ends and did not fall."""
+        grown = {key: now - self._before[key] for key, now in self._now.items() if key in self._before}
+        self._before = dict(self._now)
+        return {key: amount for key, amount in grown.items() if amount >= 0}
+
+
+class Shares:
+    """θ^p_i of every stream: the rows that p sent to i for each that it processed, in the last interval.
+
+    An operator that processed nothing keeps its last shares; before there are any, the declared selectivity stands.
+    """
+
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
+        self._completed, self._rows = Grown(), Grown()
+        self._share = {stream: stream.selectivity for stream in topology.streams}
+        self._from_source = {name: 1.0 / len(topology.sources) for name in topology.sources}
+
+    def see(self, snapshot: Snapshot) -> None:
+        for operator in snapshot.operators:
+            self._completed.see(operator.name, operator.completed)
+        for stream in snapshot.streams:
+            self._rows.see((stream.name, stream.consumer), stream.rows)
+
+    def turn(self) -> None:
+        """An interval is over: the shares are those of that interval from now on."""
+        completed, rows = self._completed.turn(), self._rows.turn()
+        self._split_sources(rows)
+        found = {s: share for s in self._share if (share := _share(s, completed, rows)) is not None}
+        self._adopt({**self._share, **found})
+
+    def events(self, entering: float, queued: Mapping[str, float]) -> dict[str, float]:
+        """λ̂ of each operator in the next interval (eq. 3, 4 and 7), when `entering` events come from outside and
+        `queued` ones wait: all of them go on through the topology.
+
+        Both sums of the paper obey the traffic equations, and so does their sum: they are solved together, which
+        also gives a loop what comes round again.
+        """
+        external = dict(queued)
+        for stream in self._topology.streams:
+            if stream.producer in self._from_source:
+                share = entering * self._from_source[stream.producer]
+                external[stream.consumer] = external.get(stream.consumer, 0.0) + share
+        return arrival_rates(list(self._topology.operators), external, _routes(self._share))
+
+    def _split_sources(self, rows: Mapping[object, int]) -> None:
+        sent = {
+            name: max((rows.get((name, s.consumer), 0) for s in self._topology.out_of(name)), default=0)
+            for name in self._from_source
+        }
+        if total := sum(sent.values()):
+            self._from_source = {name: amount / total for name, amount in sent.items()}
+
+    def _adopt(self, shares: dict[Stream, float]) -> None:
+        """For a moment a loop may seem to write more than it reads: such shares lead nowhere and are left."""
+        try:
+            arrival_rates(list(self._topology.operators), {}, _routes(shares))
+        except TopologyError:
+            return
+        self._share = shares
+
+
+def _share(stream: Stream, completed: Mapping[object, int], rows: Mapping[object, int]) -> float | None:
+    """θ^p_i = λ^p_i / μ_p, where both are known and p processed something."""
+    sent, processed = rows.get((stream.name, stream.consumer)), completed.get(stream.producer)
+    return sent / processed if sent is not None and processed else None
+
+
+def _routes(shares: Mapping[Stream, float]) -> list[Route]:
+    """The streams between operators; what sources send enters from outside."""
+    operators = {stream.consumer for stream in shares}
+    return [Route(s.producer, s.consumer, share) for s, share in shares.items() if s.producer in operators]
