@@ -90,8 +90,9 @@ def _claims(pair: list[Bars]) -> list[Claim]:
 
 
 _NOTE = (
-    "GI/G/k overestimates 3:3:1 here: it adds the waits of eight tuples that arrive at once, and does not know that they "
-    "belong to one frame, which is done when the last of them is. The choice it makes is the better one all the same."
+    "GI/G/k overestimates 3:3:1 here: it adds the waits of eight tuples that arrive at once, and does not know that "
+    "they belong to one frame, which is done when the last of them is. The choice it makes is the better one all the "
+    "same."
 )
 
 

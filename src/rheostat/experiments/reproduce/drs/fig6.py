@@ -80,8 +80,8 @@ def _claims(app: Application, runs: Runs) -> list[Claim]:
 
 
 _NOTE = (
-    "The paper shows six allocations for each application and prints no times. Here are the recommended one, all that "
-    "differ from it by one executor, and those that figure 8 starts from."
+    "The paper shows six allocations for each application and prints no times. Here are the recommended one, all "
+    "that differ from it by one executor, and those that figure 8 starts from."
 )
 
 

@@ -75,10 +75,10 @@ def _claims(points: dict[str, Points]) -> tuple[Claim, ...]:
 
 
 _NOTE = (
-    "Both are underestimated by more than in the paper. M/M/k lets every record go to whichever executor is free; here "
-    "each executor has a queue of its own and records are hashed to them, so that one queues while another idles. What "
-    "makes up for a part of it: eq. 4 adds the times of a frame's eight tuples, which are matched side by side. In FPD "
-    "the network adds to what the model leaves out, as the paper says of its own."
+    "Both are underestimated by more than in the paper. M/M/k lets every record go to whichever executor is free; "
+    "here each executor has a queue of its own and records are hashed to them, so that one queues while another "
+    "idles. What makes up for a part of it: eq. 4 adds the times of a frame's eight tuples, which are matched side "
+    "by side. In FPD the network adds to what the model leaves out, as the paper says of its own."
 )
 
 

@@ -144,12 +144,13 @@ def _claims(found: Courses) -> tuple[Claim, ...]:
 
 
 _NOTE = (
-    "The paper's DRS goes to 4:6:1 at 12 frames a second, this one to what MinProcessors finds, which may be fewer; at 6 "
-    "frames it then removes more than it added, because it takes the fewest executors that the corrected estimate keeps "
-    "within T_max. The correction is one ratio of measured to estimated. With records hashed to queues that ratio grows "
-    "with utilisation, so that estimates for fewer executors are too good and those for more too bad: the step to 18 "
-    "frames a second takes more executors at once than are needed. At 6 frames a second 3:5:1 brings about 470 ms, close "
-    "to T_min, and in some runs executors are removed when no rate has changed: those are the acts with w = 6 in (b)."
+    "The paper's DRS goes to 4:6:1 at 12 frames a second, this one to what MinProcessors finds, which may be fewer; "
+    "at 6 frames it then removes more than it added, because it takes the fewest executors that the corrected "
+    "estimate keeps within T_max. The correction is one ratio of measured to estimated. With records hashed to "
+    "queues that ratio grows with utilisation, so that estimates for fewer executors are too good and those for more "
+    "too bad: the step to 18 frames a second takes more executors at once than are needed. At 6 frames a second "
+    "3:5:1 brings about 470 ms, close to T_min, and in some runs executors are removed when no rate has changed: "
+    "those are the acts with w = 6 in (b)."
 )
 
 
