@@ -5,6 +5,8 @@ import math
 import msgspec
 import numpy as np
 
+from rheostat.experiments.foresight import Foresight
+from rheostat.experiments.needed import peak_executors
 from rheostat.sim.cluster import Cluster
 from rheostat.sim.histogram import BINS, quantile
 from rheostat.sim.score import Scoreboard
@@ -33,7 +35,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     `success_rate` is that of the end-to-end SLA, or the mean over the operators' SLAs where there is none.
     `mean_executors` counts those that served, `executor_seconds` all that were paid for: starting and warm ones too.
-    `saved_resources` is 1 − mean executors / those that the highest peak would need (PA-SPS).
+    `saved_resources` is 1 − mean executors / those that the highest peak would need (PA-SPS), and
+    `saved_executor_seconds` counts all that were paid for instead. `processed_share` is what completed of what
+    arrived, `foresight` how well input and executors were foreseen.
     """
 
     scenario: str
@@ -56,8 +60,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     switching_events: int
     switching_time_s: float
     switching_share: float
-    saved_resources: float | None
+    saved_resources: float
+    saved_executor_seconds: float
     throughput_degradation: float | None
+    processed_share: float | None
+    foresight: Foresight
     operators: dict[str, OperatorResult]
 
 
@@ -66,6 +73,7 @@ def figures(cluster: Cluster, board: Scoreboard, goal: Goal, duration_s: float) 
     world = cluster.state.world[0]
     paid = _executor_seconds(cluster)
     served = _executor_seconds(cluster, serving_only=True)
+    peak = peak_executors(cluster.model, duration_s)
     operators = {name: _operator(cluster, board, goal, name, duration_s) for name in cluster.position}
     return {
         "duration_s": duration_s,
@@ -87,8 +95,10 @@ def figures(cluster: Cluster, board: Scoreboard, goal: Goal, duration_s: float) 
         "switching_events": cluster.switching_events,
         "switching_time_s": cluster.switching_s,
         "switching_share": cluster.switching_executor_s / served if served else 0.0,
-        "saved_resources": _saved(cluster, served / duration_s, duration_s),
+        "saved_resources": 1.0 - served / (duration_s * peak),
+        "saved_executor_seconds": 1.0 - paid / (duration_s * peak),
         "throughput_degradation": board.throughput_degradation,
+        "processed_share": float(world.left / world.entered) if world.entered else None,
         "operators": operators,
     }
 
@@ -134,23 +144,3 @@ def _executor_seconds(cluster: Cluster, pool: str | None = None, *, serving_only
         if (pool is None or owner == pool) and (not serving_only or phase in _SERVING)
     )
     return round(total_s, 6)
-
-
-def _saved(cluster: Cluster, mean_executors: float, duration_s: float) -> float | None:
-    """Against the executors that process the highest peak of the load (PA-SPS eq. 2 with the true input)."""
-    needed = peak_executors(cluster, duration_s)
-    return 1.0 - mean_executors / needed if needed else None
-
-
-def peak_executors(cluster: Cluster, duration_s: float) -> int:
-    """Executors that keep up with the load's peak: for each operator its rate times its service time, rounded up."""
-    topology, model = cluster.model.topology, cluster.model
-    external = np.zeros(len(cluster.position))
-    for stream in topology.streams:
-        if stream.producer in topology.sources:
-            external[cluster.position[stream.consumer]] += model.source(stream.producer).load.peak(duration_s)
-    rates = np.linalg.solve(np.eye(len(external)) - topology.routing.T, external)
-    return sum(
-        max(1, math.ceil(rates[position] * model.operator(name).service.mean_s - 1e-9))
-        for name, position in cluster.position.items()
-    )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rheostat.experiments.foresight import Foreseen
 from rheostat.experiments.result import Result, figures
 from rheostat.experiments.scenario import Scenario
 from rheostat.journal import Journal, NullJournal
@@ -39,14 +40,16 @@ def simulate(
     plant = SimPlant(scenario.model, np.random.default_rng(seed))
     board = Scoreboard(plant.cluster, scenario.goal.slas)
     tally = _Tally(progress)
+    made = make_policy(name, scenario.goal, chosen)
+    foreseen = Foreseen(scenario.model, made)
     controller = Controller(
         plant,
-        make_policy(name, scenario.goal, chosen),
+        made,
         scenario.goal,
         journal,
         scenario.loop,
         plan=initial_plan(scenario.model),
-        listeners=[tally, *listeners],
+        listeners=[tally, foreseen, *listeners],
     )
     controller.run(until_s=scenario.duration_s)
     plant.cluster.advance(scenario.duration_s)
@@ -56,6 +59,7 @@ def simulate(
         seed=seed,
         decisions=dict(tally.decisions),
         refused=tally.refused,
+        foresight=foreseen.result(),
         **figures(plant.cluster, board, scenario.goal, scenario.duration_s),  # type: ignore[arg-type]
     )
 
