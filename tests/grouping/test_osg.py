@@ -63,7 +63,7 @@ def test_many_records_at_once_are_as_one_after_the_other():
     assert len(sent) == len(at_once) > 0
     for left, right in zip(sent, at_once, strict=True):
         assert left.times_s.cells == pytest.approx(right.times_s.cells)
-    assert many.cumulated_s == pytest.approx(one.cumulated_s) == pytest.approx(times.sum())
+    assert many.cumulated_s[0] == pytest.approx(one.cumulated_s[0]) == pytest.approx(times.sum())
 
 
 def test_the_change_is_relative_to_the_snapshot_and_leaves_uncounted_cells_out():
@@ -76,9 +76,10 @@ def test_the_change_is_relative_to_the_snapshot_and_leaves_uncounted_cells_out()
 def test_a_task_replies_with_what_the_scheduler_did_not_know():
     task = Task(APART)
     task.completed(np.array([1, 2]), [1.0, 2.5])
-    assert task.reply(SyncRequest(1, 7, 3.0)) == SyncReply(1, 7, 0.5)
+    assert task.reply(SyncRequest(0, 1, 7, 3.0)) == SyncReply(1, 7, 0.5)
+    assert task.reply(SyncRequest(4, 1, 7, 3.0)) == SyncReply(1, 7, -3.0), "scheduler 4 has sent it nothing"
     task.forget_time()
-    assert task.reply(SyncRequest(1, 8, 0.0)).correction_s == 0.0
+    assert task.reply(SyncRequest(0, 1, 8, 0.0)).correction_s == 0.0
 
 
 @pytest.mark.parametrize(("window", "tolerance", "named"), [(0, 0.1, "window 0"), (1, -1, "tolerance -1")])
@@ -101,7 +102,7 @@ def told(executors=2):
 def running(executors=2):
     scheduler = told(executors)
     scheduler.assign(np.ones(executors, dtype=np.int64))
-    for task, epoch, _ in scheduler.take_requests():
+    for _, task, epoch, _ in scheduler.take_requests():
         scheduler.receive_reply(SyncReply(task, epoch, 0.0))
     return scheduler
 
@@ -120,10 +121,10 @@ def test_round_robin_until_every_task_has_sent_its_sketches():
 def test_send_all_asks_each_task_once_with_the_load_it_is_thought_to_have():
     scheduler = told(2)
     assert scheduler.choose(3) == 0
-    assert scheduler.take_requests() == [SyncRequest(0, scheduler.epoch, 3.0)]
+    assert scheduler.take_requests() == [SyncRequest(0, 0, scheduler.epoch, 3.0)]
     assert scheduler.state is SchedulerState.SEND_ALL
     assert scheduler.choose(1) == 1
-    assert scheduler.take_requests() == [SyncRequest(1, scheduler.epoch, 1.0)]
+    assert scheduler.take_requests() == [SyncRequest(0, 1, scheduler.epoch, 1.0)]
     assert scheduler.state is SchedulerState.WAIT_ALL
     assert scheduler.choose(1) == 1, "while it waits it schedules as in RUN"
 
@@ -216,7 +217,7 @@ def run(schedulers, tasks, values, times):
         scheduler = schedulers[position % len(schedulers)]
         task = scheduler.choose(int(value))
         given_s[task] += time
-        sketches = tasks[task].completed(np.array([value]), time)
+        sketches = tasks[task].completed(np.array([value]), time, scheduler.number)
         for request in scheduler.take_requests():
             scheduler.receive_reply(tasks[task].reply(request))
         for each in schedulers:
@@ -231,7 +232,7 @@ def test_one_or_several_schedulers_keep_the_tasks_as_even_as_single_records_allo
     cost = np.array([1.0, 2.0, 4.0, 40.0])
     values = rng.choice(4, size=6000, p=[0.5, 0.3, 0.15, 0.05])
     tasks = [Task(APART, window=64) for _ in range(4)]
-    schedulers = [Scheduler(4) for _ in range(count)]
+    schedulers = [Scheduler(4, number) for number in range(count)]
     given_s = run(schedulers, tasks, values, cost[values])
     assert all(each.state is SchedulerState.RUN for each in schedulers)
     in_turn_s = np.bincount(np.arange(6000) % 4, cost[values])

@@ -1,7 +1,6 @@
 """OSG's scheduler (DABS-Storm fig. 7a): round robin until every task has told its costs, then the least loaded.
 
-There may be several, one for each upstream task: each schedules its own records, and what a task's reply corrects
-is its load from all of them.
+There may be several, one for each upstream task: each balances its own records, so that the sum is balanced too.
 """
 
 from collections.abc import Sequence
@@ -27,11 +26,13 @@ class SchedulerState(Enum):
 class Scheduler:
     """Spreads records over tasks 0 .. `executors` − 1. `loads_s` is Ĉ, the work estimated to have been given to each.
 
+    `number` tells it apart from other schedulers of the same tasks.
     Whoever uses it passes on: to tasks the `requests` that ride with records (taken by `take_requests` after each
     `choose` or `assign`), to the scheduler the sketches and replies of tasks.
     """
 
-    def __init__(self, executors: int) -> None:
+    def __init__(self, executors: int, number: int = 0) -> None:
+        self.number = number
         self.state = SchedulerState.ROUND_ROBIN
         self.epoch = 0
         self.loads_s: Floats = np.zeros(0)
@@ -102,7 +103,7 @@ class Scheduler:
         """SEND ALL: the i-th record goes to task i, with a request."""
         task = self._asked
         self.loads_s[task] += self._sketches[task].seconds(value)[0]
-        self._requests.append(SyncRequest(task, self.epoch, float(self.loads_s[task])))
+        self._requests.append(SyncRequest(self.number, task, self.epoch, float(self.loads_s[task])))
         self._asked += 1
         if self._asked == self.executors:
             self.state = SchedulerState.WAIT_ALL

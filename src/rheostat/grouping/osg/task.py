@@ -26,7 +26,8 @@ class TaskState(Enum):
 class Task:
     """One executor. All tasks of an operator have the same `hashes`.
 
-    `cumulated_s` is the time that all its records took, whichever scheduler sent them.
+    `cumulated_s` is the time that the records of each scheduler took. Were it one for all, every scheduler would make
+    up for what the others sent: three would move three times as much as is missing, and loads would swing ever wider.
     """
 
     def __init__(self, hashes: Hashes, window: int = WINDOW, tolerance: float = TOLERANCE) -> None:
@@ -35,15 +36,16 @@ class Task:
         if not tolerance >= 0:
             raise ConfigError(f"OSG tolerance {tolerance!r} must be a number >= 0")
         self.state = TaskState.START
-        self.cumulated_s = 0.0
+        self.cumulated_s: dict[int, float] = {}
         self._hashes, self._window, self._tolerance = hashes, window, tolerance
         self._sketch = CostSketch(hashes)
         self._snapshot: Floats | None = None
         self._since_look = 0
 
-    def completed(self, values: Values, seconds: npt.ArrayLike) -> list[CostSketch]:
-        """Records were processed in this order; returns the sketches to send to every scheduler, mostly none."""
+    def completed(self, values: Values, seconds: npt.ArrayLike, scheduler: int = 0) -> list[CostSketch]:
+        """Records of `scheduler` were processed in this order; returns the sketches for all of them, mostly none."""
         times_s = np.broadcast_to(np.asarray(seconds, dtype=float), np.shape(values))
+        self.cumulated_s[scheduler] = self.cumulated_s.get(scheduler, 0.0) + float(times_s.sum())
         sent: list[CostSketch] = []
         start = 0
         while start < len(values):
@@ -56,15 +58,15 @@ class Task:
 
     def reply(self, request: SyncRequest) -> SyncReply:
         """To be asked when the record that `request` came with has been completed, and no later one."""
-        return SyncReply(request.task, request.epoch, self.cumulated_s - request.estimate_s)
+        done_s = self.cumulated_s.get(request.scheduler, 0.0)
+        return SyncReply(request.task, request.epoch, done_s - request.estimate_s)
 
     def forget_time(self) -> None:
         """Count time from zero: the number of tasks has changed, and a new one must not look idle for ever."""
-        self.cumulated_s = 0.0
+        self.cumulated_s = {}
 
     def _learn(self, values: Values, times_s: Floats) -> None:
         self._sketch.learn(values, times_s)
-        self.cumulated_s += float(times_s.sum())
         self._since_look += len(values)
 
     def _look(self) -> list[CostSketch]:

@@ -16,16 +16,16 @@ from rheostat.policies.qlearning.table import LearnedDegrees, level_of
 @dataclass(frozen=True)
 class Lesson:
     """How to learn. An executor costs its share of `most`; records beyond `headroom` of the capacity cost `penalty`
-    times their share of the input."""
+    times their share of the input. What comes next does not depend on the number of executors, so a `discount` above
+    0 adds noise to what is learned and nothing else."""
 
     most: int
     levels: int = 24
-    episodes: int = 60
+    episodes: int = 100
     headroom: float = 0.8
     penalty: float = 10.0
-    learning_rate: float = 0.2
-    discount: float = 0.5
-    exploration: float = 0.3
+    discount: float = 0.0
+    exploration: float = 0.5
 
     def reward(self, rate: float, executors: int, service_rate: float) -> float:
         """What a period at `rate` with so many executors is worth."""
@@ -41,29 +41,31 @@ def train(rates: Sequence[float], service_rate: float, lesson: Lesson, seed: int
         raise ConfigError(f"a stream of {len(rates)} periods teaches nothing: give the rates of at least 2")
     if not service_rate > 0:
         raise ConfigError(f"service rate {service_rate!r} must be a number of records/s > 0")
-    step = max(rates) * (1 + 1e-9) / lesson.levels or 1.0
+    step = float(max(rates)) * (1 + 1e-9) / lesson.levels or 1.0
     states = [level_of(rate, step, lesson.levels) for rate in rates]
-    worth = np.zeros((lesson.levels, lesson.most))
+    worth, tries = np.zeros((lesson.levels, lesson.most)), np.zeros((lesson.levels, lesson.most))
     rewards = [[lesson.reward(rate, k + 1, service_rate) for k in range(lesson.most)] for rate in rates]
     rng = np.random.default_rng(seed)
     for _ in range(lesson.episodes):
-        _episode(worth, states, rewards, lesson, rng)
+        _episode(worth, tries, states, rewards, lesson, rng)
     seen = set(states[:-1])
     return LearnedDegrees(step, tuple(tuple(row.tolist()) if i in seen else None for i, row in enumerate(worth)))
 
 
 def _episode(
     worth: np.ndarray,
+    tries: np.ndarray,
     states: Sequence[int],
     rewards: Sequence[Sequence[float]],
     lesson: Lesson,
     rng: np.random.Generator,
 ) -> None:
-    """Once through the stream: Q(s, a) moves towards r + γ · max Q(s′, ·)."""
+    """Once through the stream: Q(s, a) becomes the mean of all r + γ · max Q(s′, ·) that it led to."""
     explores = rng.random(len(states)) < lesson.exploration
     any_action = rng.integers(lesson.most, size=len(states))
     for period in range(len(states) - 1):
         state, following = states[period], states[period + 1]
-        action = any_action[period] if explores[period] else int(worth[state].argmax())
+        action = int(any_action[period]) if explores[period] else int(worth[state].argmax())
+        tries[state, action] += 1
         target = rewards[period + 1][action] + lesson.discount * worth[following].max()
-        worth[state, action] += lesson.learning_rate * (target - worth[state, action])
+        worth[state, action] += (target - worth[state, action]) / tries[state, action]

@@ -1,0 +1,181 @@
+"""DABS-Storm as a policy: when it looks, when it acts, what it says, and on the simulator."""
+
+import msgspec
+import pytest
+from dabs_observations import TOPOLOGY, snapshots
+
+from rheostat.decision import Hold, Regroup, Scale
+from rheostat.errors import ConfigError, TopologyError
+from rheostat.experiments.reproduce.sweep import scenario_of
+from rheostat.experiments.simulate import simulate
+from rheostat.measure.measures import Measures, OperatorMeasures
+from rheostat.plan import Plan
+from rheostat.policies.policy import Observation
+from rheostat.policies.registry import make_policy
+from rheostat.sla import Budget, Goal
+from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState
+from rheostat.topology import Operator, Topology
+
+MEASURES = Measures(10.0, {"first": OperatorMeasures(), "second": OperatorMeasures()})
+
+
+def policy(budget=None, topology=TOPOLOGY, **options):
+    return make_policy("dabs", Goal(topology, (), budget or Budget()), options)
+
+
+def shown(it, seen, plan=None, settling=()):
+    """What it decides about the last of the snapshots `seen`, by operator."""
+    plan = plan or Plan.initial(TOPOLOGY, 2)
+    for snapshot in seen:
+        decided = it.decide(Observation(snapshot, MEASURES, plan, frozenset(settling)))
+    return {decision.operator: decision for decision in decided}
+
+
+def later(seen, by_s):
+    return [msgspec.structs.replace(snapshot, time_s=snapshot.time_s + by_s) for snapshot in seen]
+
+
+HEAVY = {"arrivals": [100] * 6, "busy_s": 18.0}
+"""The two executors of `first` work 18 of 20 seconds: 0.18 s for each of 100 records in 10 s."""
+
+
+def test_it_monitors_a_whole_iteration_before_it_decides():
+    decided = shown(policy(), snapshots(**HEAVY)[:6])
+    assert decided["first"] == Hold(operator="first", reason="monitors for 10s more until an iteration is complete")
+    assert isinstance(shown(policy(), snapshots(**HEAVY))["first"], Scale)
+
+
+def test_it_scales_out_to_the_degree_that_reservations_allow_and_says_why():
+    """Work for 1.8 executors; each is in use to 90 % and counts on 0.3 + 0.1 of a core: 4.5 > 2, so 1.8 / 0.3 = 6."""
+    decided = shown(policy(), snapshots(**HEAVY))["first"]
+    assert decided.executors == 6
+    assert decided.reason == "600 records expected are work for 4.50 executors: 6 executors instead of 2"
+    assert decided.predicted.utilisation == pytest.approx(0.3)
+
+
+def test_it_scales_in_only_as_far_as_reservations_allow():
+    """Ten executors for work of 0.5: at 30 % of a core each, two."""
+    idle = snapshots([100] * 6, busy_s=5.0)
+    plan = Plan.initial(TOPOLOGY, 10)
+    assert shown(policy(), idle, plan)["first"].executors == 2
+    assert isinstance(shown(policy(beta=0.01), idle, plan)["first"], Hold)
+
+
+def test_it_holds_where_the_degree_is_right():
+    calm = snapshots([100] * 6, busy_s=8.0)
+    decided = shown(policy(), calm)["first"]
+    assert isinstance(decided, Hold)
+    assert decided.reason == "600 records expected are work for 0.89 executors: 2 are right"
+
+
+def test_monitoring_is_off_while_a_change_settles_and_begins_anew():
+    it = policy()
+    seen = snapshots(**HEAVY)
+    shown(it, seen[:-1])
+    assert shown(it, seen[-1:], settling=["second"])["first"].reason == "monitoring is off while a change settles"
+    assert isinstance(shown(it, later(seen, 100.0)[:-1])["first"], Hold)
+    assert isinstance(shown(it, later(seen, 100.0)[-1:])["first"], Scale)
+
+
+def test_samples_of_another_allocation_are_not_mixed_in():
+    it = policy()
+    seen = snapshots(**HEAVY)
+    shown(it, seen[:-1])
+    decided = shown(it, seen[-1:], Plan.initial(TOPOLOGY, 3))["first"]
+    assert decided.reason == "monitors for 1m more until an iteration is complete"
+
+
+def test_between_two_samples_it_waits():
+    it = policy()
+    seen = snapshots(**HEAVY)
+    shown(it, seen)
+    assert shown(it, later(seen[-1:], 3.0))["first"].reason == "waits for the next sample"
+    assert isinstance(shown(it, later(seen[-1:], 10.0))["first"], Scale)
+
+
+def test_bounds_and_budget_limit_what_it_asks_for():
+    assert shown(policy(Budget(most={"first": 4})), snapshots(**HEAVY))["first"].executors == 4
+    assert shown(policy(Budget(total=5)), snapshots(**HEAVY))["first"].executors == 3
+    held = shown(policy(Budget(total=4)), snapshots(**HEAVY))["first"]
+    assert held.reason.endswith("which would take 6 executors, but bounds and budget leave 2")
+
+
+def test_an_unmeasured_counter_holds_everything_with_its_name():
+    decided = shown(policy(), snapshots([100] * 6, unknown=True))
+    assert {decision.reason for decision in decided.values()} == {"arrivals at 'first' could not be measured"}
+
+
+def test_an_operator_that_never_completed_anything_is_left_alone():
+    decided = shown(policy(), snapshots([100] * 6, completed=0))["first"]
+    assert decided.reason == "'first' has completed nothing yet: its processing time is not known"
+
+
+def test_the_last_known_processing_time_serves_while_nothing_completes():
+    it = policy()
+    shown(it, snapshots(**HEAVY))
+    stuck = later(snapshots([100] * 6, completed=0, busy_s=18.0), 1000.0)
+    assert shown(it, stuck, settling=["first"])["first"].reason == "monitoring is off while a change settles"
+    assert isinstance(shown(it, later(stuck, 1000.0))["first"], Scale)
+
+
+def test_a_bottleneck_that_is_no_processor_is_named_and_not_scaled():
+    def full(time_s):
+        members = (ExecutorState("first", 0, ExecutorPhase.ACTIVE, busy_s=0.9 * time_s, node="x"),)
+        return {"executors": members, "nodes": (NodeState("x", cores=1.0, memory=0.97),)}
+
+    decided = shown(policy(), snapshots(**HEAVY, extra=full))["first"]
+    assert decided.reason.endswith("but memory of node 'x' is at 97%: more would not help")
+
+
+def grouped(seen, **grouping):
+    operators = tuple(msgspec.structs.replace(each, grouping=grouping.get(each.name)) for each in seen.operators)
+    return msgspec.structs.replace(seen, operators=operators)
+
+
+def test_it_asks_for_osg_where_records_may_go_anywhere_and_only_once():
+    topology = Topology("t", [*TOPOLOGY.parts, Operator("keyed", inputs="second", key="k")])
+    it = policy(topology=topology)
+    seen = grouped(snapshots(**HEAVY)[0], first="round-robin", second="osg", keyed=None)
+    plan = Plan.initial(topology, 2)
+    decided = shown(it, [seen], plan)
+    assert decided == {
+        "first": Regroup(operator="first", grouping="osg", reason="records are spread by round-robin"),
+    }
+    assert not any(isinstance(d, Regroup) for d in shown(it, [seen], plan.after(decided["first"])).values())
+    assert not any(isinstance(d, Regroup) for d in shown(policy(grouping="keep"), [seen]).values())
+
+
+def test_it_does_not_ask_for_a_grouping_that_a_plant_does_not_report():
+    assert not any(isinstance(d, Regroup) for d in shown(policy(), snapshots(**HEAVY)[:1]).values())
+
+
+def test_wrong_options_are_refused_by_name():
+    with pytest.raises(TopologyError, match="no operator 'frist'; did you mean 'first'"):
+        policy(reservation={"frist": 0.5})
+    with pytest.raises(ConfigError, match="option 'beta' cannot be 0"):
+        policy(beta=0)
+
+
+def rising(**cluster):
+    return scenario_of(
+        name="rising",
+        duration="15m",
+        period="10s",
+        source=[{"name": "in", "load": {"shape": "ramp", "from_rate": 20, "to_rate": 200, "duration": "10m"}}],
+        operator=[{"name": "work", "inputs": ["in"], "service": {"mean": "20ms"}, "executors": 1}],
+        cluster={"timeout": "30s", **cluster},
+        budget={"total": 36},
+    )
+
+
+def test_on_a_rising_load_it_adds_executors_before_they_are_needed():
+    result = simulate(rising(), "dabs", seed=1)
+    assert result.decisions["scale"] >= 2
+    assert result.decisions["regroup"] == 1
+    assert result.late == 0
+    assert result.queued < 50
+
+
+def test_a_restart_for_each_change_costs_latency():
+    smooth, restarted = (simulate(rising(**told), "dabs", seed=1) for told in ({}, {"restart": "20s"}))
+    assert restarted.mean_latency_s > 2 * smooth.mean_latency_s
