@@ -205,3 +205,40 @@ def test_the_bearable_share_is_that_of_the_tightest_bound():
 @pytest.mark.parametrize(("smoothing", "periods"), [("none", 1), ("window:6", 6), ("alpha:0.8", 5), ("alpha:0", 1)])
 def test_how_far_smoothed_measures_reach_back(smoothing, periods):
     assert periods_smoothed(smoothing) == periods
+
+
+def test_in_a_line_a_result_visits_each_operator_once_however_many_records_a_record_becomes():
+    topology = Topology(
+        "line", [Source("in"), Operator("split", inputs="in", selectivity=5), Operator("count", inputs="split")]
+    )
+    visits = Routes(topology).visits({"split": 10.0, "count": 50.0})
+    assert visits == pytest.approx({"split": 1.0, "count": 1.0})
+
+
+def test_a_result_visits_a_branch_as_often_as_the_branch_has_part_in_the_results():
+    topology = Topology(
+        "fork",
+        [
+            Source("in"),
+            Operator("head", inputs="in"),
+            Operator("left", inputs="head"),
+            Operator("right", inputs="head", selectivity=0.5),
+            Operator("end", inputs=["left", "right"]),
+        ],
+    )
+    # Of 15 records at the end 10 came through the left branch and 5 through the right one.
+    visits = Routes(topology).visits({"head": 10.0, "left": 10.0, "right": 10.0, "end": 15.0})
+    assert visits == pytest.approx({"head": 1.0, "left": 2 / 3, "right": 1 / 3, "end": 1.0})
+
+
+def test_a_result_visits_a_loop_as_often_as_it_went_round():
+    topology = Topology(
+        "loop",
+        [
+            Source("in"),
+            Operator("again", inputs=["in", "again.back"], outputs={"back": 0.5, "out": 0.5}),
+            Operator("end", inputs="again.out"),
+        ],
+    )
+    visits = Routes(topology).visits({"again": 20.0, "end": 10.0})
+    assert visits == pytest.approx({"again": 2.0, "end": 1.0})

@@ -39,6 +39,13 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
             batch_cost_s=None if fixed_s is None or per_task_s is None else (fixed_s, per_task_s),
         )
 
+    def bundled(self, rate: float) -> Self:
+        """The same work in `rate` bundles a second: those that a batch takes along together count as one."""
+        if not rate or not self.arrival_rate:
+            return self
+        service_rate = self.service_rate * rate / self.arrival_rate
+        return msgspec.structs.replace(self, arrival_rate=rate, service_rate=service_rate)
+
     def queue(self, *, variation: bool) -> GIGk:
         """GI/G/k where `variation` is asked for and measured, else M/M/k."""
         if variation and self.arrival_scv is not None and self.service_scv is not None:

@@ -62,7 +62,9 @@ class NetworkMeasurer:
         pools = [(pool, tuple(plan.sharing(pool))) for pool in plan.pools]
         served = [(pool, operators) for pool, operators in pools if operators]
         rates = self._arrival_rates(observation)
-        stations = tuple(self._station(observation, pool, operators, rates) for pool, operators in served)
+        visits = self._routes.visits(rates) if self._options.sum_over == "results" else None
+        bundles = _scaled(visits, observation.measures.external_rate)
+        stations = tuple(self._station(observation, pool, operators, rates, bundles) for pool, operators in served)
         sizes = tuple(len(plan.pools[pool].executors) for pool, _ in served)
         network = Network(stations, self._external_rate(observation, stations))
         operators = tuple(each for _, each in served)
@@ -92,9 +94,16 @@ class NetworkMeasurer:
         return self._routes.arrival_rates(external_rate) or measured
 
     def _station(
-        self, observation: Observation, pool: str, operators: Sequence[str], rates: Mapping[str, float]
+        self,
+        observation: Observation,
+        pool: str,
+        operators: Sequence[str],
+        rates: Mapping[str, float],
+        bundles: Mapping[str, float],
     ) -> Station:
         demands = [self._demand(observation, name, rates[name]) for name in operators]
+        if self._runs_batches(observation, operators):
+            demands = [demand.bundled(bundles.get(name, 0.0)) for name, demand in zip(operators, demands, strict=True)]
         demand = demands[0] if len(demands) == 1 else Demand.together(demands)
         least = max(self._goal.budget.minimum(name) for name in operators)
         most = min(self._most(name, operators) for name in operators)
@@ -123,13 +132,21 @@ class NetworkMeasurer:
         return rate or 1.0  # without arrivals it does not matter
 
     def _model(self, observation: Observation, operators: Sequence[str], demand: Demand) -> Model:
-        wanted = self._options.model
-        if wanted == "microbatch" or (wanted == "auto" and _in_batches(observation, operators)):
+        if self._runs_batches(observation, operators):
             batches = demand.batches()
             if batches is None:
                 raise NotKnownError(f"what a batch of {' and '.join(operators)} costs could not be measured yet")
             return batches
-        return demand.queue(variation=wanted != "mmk")
+        return demand.queue(variation=self._options.model != "mmk")
+
+    def _runs_batches(self, observation: Observation, operators: Sequence[str]) -> bool:
+        wanted = self._options.model
+        return wanted == "microbatch" or (wanted == "auto" and _in_batches(observation, operators))
+
+
+def _scaled(visits: Mapping[str, float] | None, external_rate: float | None) -> dict[str, float]:
+    """Visits a second; none where either is not known."""
+    return {name: each * (external_rate or 0.0) for name, each in (visits or {}).items()}
 
 
 def _in_batches(observation: Observation, operators: Iterable[str]) -> bool:

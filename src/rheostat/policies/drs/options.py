@@ -23,7 +23,8 @@ Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
     """What DRS can be told. N_m, every how manieth record is measured, is told to the plant that measures.
 
-    The defaults are for use; `arrivals="measured"`, `margin=0` and `reallocation_cost=0` are the paper's.
+    The defaults are for use; `arrivals="measured"`, `sum_over="tuples"`, `margin=0` and `reallocation_cost=0` are the
+    paper's.
     """
 
     problem: Annotated[
@@ -54,6 +55,13 @@ class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
         Literal["routed", "measured"],
         Told(description="routed: from the rate at the sources and the shares that streams carry on; measured (DRS)"),
     ] = "routed"
+    sum_over: Annotated[
+        Literal["results", "tuples"],
+        Told(
+            description="what latency counts with micro-batches. results: the way of a result, which is what an SLA "
+            "measures; tuples: every tuple that a record leads to (DRS eq. 4)"
+        ),
+    ] = "results"
     correction: Annotated[
         Literal["ratio", "regression", "none"],
         Told(description="how estimates become predictions: by measured/estimated, or a line through the last ones"),

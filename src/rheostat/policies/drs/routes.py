@@ -5,6 +5,8 @@ nothing arrives for a while and then everything at once. Neither is the load to 
 give that, from the rate at the sources and the rows that each operator was seen to write for a row it read.
 """
 
+from collections.abc import Mapping
+
 from rheostat.errors import TopologyError
 from rheostat.queueing import Route, arrival_rates
 from rheostat.snapshot import Snapshot
@@ -54,11 +56,33 @@ class Routes:
         external = self._external(external_rate)
         if external is None:
             return None
-        routes = [
+        return self._solved(external, self._routes())
+
+    def visits(self, rates: Mapping[str, float]) -> dict[str, float] | None:
+        """How often a result came through each operator on its way, on average, when records arrive at `rates`.
+
+        The traffic equations read backwards: a record came over each of the streams into an operator with that
+        stream's part of the arrivals there. In a line it is 1 everywhere, however many records a record becomes.
+        """
+        results = {name: rates[name] for name in self._topology.terminals}
+        total = sum(results.values())
+        if not total:
+            return None
+        back = [
+            Route(route.target, route.source, rates[route.source] * route.share / rates[route.target])
+            for route in self._routes()
+            if rates[route.target]
+        ]
+        return self._solved({name: rate / total for name, rate in results.items()}, back)
+
+    def _routes(self) -> list[Route]:
+        return [
             Route(stream.producer, stream.consumer, self._share(stream.producer, stream.name, stream.consumer))
             for stream in self._topology.streams
             if stream.producer in self._completed
         ]
+
+    def _solved(self, external: Mapping[str, float], routes: list[Route]) -> dict[str, float] | None:
         try:
             return arrival_rates(list(self._completed), external, routes)
         except TopologyError:  # for a moment a loop may write more than it reads
