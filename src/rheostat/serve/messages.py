@@ -1,0 +1,50 @@
+"""What is sent to the service and what it answers: declared once, for decoding and for its description."""
+
+from typing import Annotated
+
+import msgspec
+
+MOST_SAMPLES = 10_000
+MOST_STEPS = 10_000
+
+Sample = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class ForecastRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Samples taken at equal distances, the latest last, and how far to continue them."""
+
+    samples: Annotated[
+        list[Sample],
+        msgspec.Meta(
+            min_length=1, max_length=MOST_SAMPLES, description="events per step, the latest last", examples=[[5, 7, 6]]
+        ),
+    ]
+    horizon: Annotated[int, msgspec.Meta(ge=1, le=MOST_STEPS, description="steps to forecast")] = 30
+    model: Annotated[str, msgspec.Meta(description="name of a model; GET /models lists them")] = "select"
+    level: Annotated[float, msgspec.Meta(gt=0, lt=1, description="probability of a value between low and high")] = 0.8
+    seed: Annotated[int, msgspec.Meta(ge=0, description="seed of the models that draw")] = 0
+
+
+class ForecastAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """One value for each step, the latest last. `problem` says why `model` is not the one asked for."""
+
+    model: str
+    mean: list[float]
+    low: list[float]
+    high: list[float]
+    total: float
+    problem: str | None = None
+
+
+class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A model, and how many samples make it meaningful."""
+
+    name: str
+    summary: str
+    least: int
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why a request was not served."""
+
+    error: str

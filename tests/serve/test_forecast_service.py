@@ -1,0 +1,133 @@
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx")
+
+from starlette.testclient import TestClient
+
+from rheostat.errors import ConfigError
+from rheostat.forecast import MODELS, Forecaster, make_model
+from rheostat.serve.listen import serve
+from rheostat.serve.service import MOST_BYTES, make_service
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[TestClient]:
+    with TestClient(make_service()) as made:
+        yield made
+
+
+def test_samples_posted_come_back_as_a_forecast_with_bounds(client: TestClient) -> None:
+    samples = [10.0 + step for step in range(50)]
+    answer = client.post("/forecast", json={"samples": samples, "horizon": 5, "model": "linear"})
+    expected = Forecaster(make_model("linear")).forecast(samples, 5)
+    told = answer.json()
+    assert answer.status_code == 200
+    assert told["mean"] == pytest.approx([60, 61, 62, 63, 64])
+    assert told["low"] == pytest.approx(expected.low.tolist())
+    assert told["high"] == pytest.approx(expected.high.tolist())
+    assert told["total"] == pytest.approx(310)
+    assert (told["model"], told["problem"]) == ("linear", None)
+
+
+def test_a_fallback_is_said(client: TestClient) -> None:
+    told = client.post("/forecast", json={"samples": [4], "horizon": 2, "model": "fft"}).json()
+    assert told["model"] == "basic"
+    assert told["problem"] == "1 samples are too few for fft, which needs 40: basic instead"
+
+
+def test_models_are_listed(client: TestClient) -> None:
+    told = client.get("/models").json()
+    assert [each["name"] for each in told] == list(MODELS)
+    assert client.get("/health").json() == {"status": "ok"}
+
+
+def test_the_description_is_openapi_and_every_reference_in_it_leads_somewhere(client: TestClient) -> None:
+    told = client.get("/openapi.json").json()
+    assert told["openapi"] == "3.1.0"
+    assert set(told["paths"]) == {"/forecast", "/models"}
+    properties = told["components"]["schemas"]["ForecastRequest"]["properties"]
+    assert set(properties) == {"samples", "horizon", "model", "level", "seed"}
+    for reference in _references(told):
+        assert reference.removeprefix("#/components/schemas/") in told["components"]["schemas"]
+
+
+def _references(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        yield from [part["$ref"]] if "$ref" in part else []
+        part = list(part.values())
+    for inner in part if isinstance(part, list) else []:
+        yield from _references(inner)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "told"),
+    [
+        ("{", 400, "not JSON"),
+        ("", 400, "not JSON"),
+        (b"\xff\xfe", 400, "not JSON"),
+        ('{"samples": [1, NaN]}', 400, "not JSON"),
+        ('{"samples": [1, 1e999]}', 422, "out of range"),
+        ("[1, 2]", 422, "Expected 'object'"),
+        ("{}", 422, "samples"),
+        ('{"samples": []}', 422, "length >= 1"),
+        ('{"samples": [1, "two"]}', 422, "$.samples[1]"),
+        ('{"samples": [1, -2]}', 422, ">= 0"),
+        ('{"samples": [1, null]}', 422, "$.samples[1]"),
+        ('{"samples": [1], "horizon": 0}', 422, "$.horizon"),
+        ('{"samples": [1], "horizon": 1000000}', 422, "$.horizon"),
+        ('{"samples": [1], "level": 2}', 422, "$.level"),
+        ('{"samples": [1], "modle": "basic"}', 422, "modle"),
+        ('{"samples": [1], "model": "linaer"}', 422, "did you mean 'linear'"),
+        (json.dumps({"samples": [1] * 10_001}), 422, "length <= 10000"),
+        ('{"samples": [' + "1," * MOST_BYTES + "1]}", 413, "more than 1,000,000 bytes"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_what_cannot_be_served_is_refused_with_a_reason(
+    client: TestClient, body: str | bytes, status: int, told: str
+) -> None:
+    answer = client.post("/forecast", content=body)
+    assert answer.status_code == status
+    assert told in answer.json()["error"]
+
+
+def test_an_unknown_path_and_a_wrong_method_are_refused_with_what_there_is(client: TestClient) -> None:
+    for answer, status in ((client.get("/predict"), 404), (client.get("/forecast"), 405)):
+        assert answer.status_code == status
+        assert "POST /forecast" in answer.json()["error"]
+
+
+def test_a_port_that_is_taken_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError, match=f"cannot listen at '127.0.0.1', port {port}"):
+            serve("127.0.0.1", port, lambda address: None)
+
+
+def test_the_command_serves_until_it_is_interrupted() -> None:
+    import httpx
+
+    command = [sys.executable, "-m", "rheostat.cli", "forecaster", "--port", "0"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().split()[-1]
+            answer = httpx.post(
+                f"{address}/forecast", json={"samples": [1, 2, 3], "horizon": 1, "model": "basic"}, timeout=60
+            )
+            assert answer.json()["mean"] == [3.0]
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=60) == 0
+        finally:
+            process.kill()
