@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from rheostat.cli import cluster, demo, doctor, forecast, plan, policies, replay, reproduce, run, simulate
+from rheostat.cli import cluster, demo, doctor, forecast, forecaster, plan, policies, replay, reproduce, run, simulate
 from rheostat.errors import RheostatError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app.command("policies")(policies.list_policies)
 app.command("replay")(replay.replay_journal)
 app.command("plan")(plan.plan_allocation)
 app.command("forecast")(forecast.forecast_trace)
+app.command("forecaster")(forecaster.serve_forecasts)
 app.command("reproduce")(reproduce.reproduce)
 app.add_typer(cluster.app, name="cluster")
 
