@@ -17,12 +17,12 @@ def examine(
     from rheostat.spark.cluster import EmbeddedCluster
     from rheostat.spark.doctor import diagnose
 
-    quiet_spark(Path(tempfile.gettempdir()) / "rheostat-doctor.log")
-    if master is not None:
-        abilities = diagnose(master)
-    else:
-        with EmbeddedCluster() as cluster:
-            abilities = diagnose(cluster=cluster)
+    with quiet_spark(Path(tempfile.gettempdir()) / "rheostat-doctor.log"):
+        if master is not None:
+            abilities = diagnose(master)
+        else:
+            with EmbeddedCluster() as cluster:
+                abilities = diagnose(cluster=cluster)
     table = Table("ability", "there", "why", box=None)
     for ability in abilities:
         table.add_row(ability.name, "yes" if ability.can else "no", ability.why)

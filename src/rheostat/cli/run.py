@@ -42,24 +42,24 @@ def run_application(
     from rheostat.running import start
     from rheostat.spark.cluster import EmbeddedCluster
 
-    quiet_spark(directory / "spark.log")
     history = History()
     console = Console()
     cluster = None if master else EmbeddedCluster().start()
     try:
-        running = start(
-            topology,
-            sla=goal,
-            policy=policy,
-            options=parsed(option),
-            budget=Budget(max_executors),
-            directory=directory,
-            master=master,
-            cluster=cluster,
-            period=period,
-            dry_run=dry_run,
-            listeners=[history],
-        )
+        with quiet_spark(directory / "spark.log"):
+            running = start(
+                topology,
+                sla=goal,
+                policy=policy,
+                options=parsed(option),
+                budget=Budget(max_executors),
+                directory=directory,
+                master=master,
+                cluster=cluster,
+                period=period,
+                dry_run=dry_run,
+                listeners=[history],
+            )
         with running, Live(View(topology.name, history, goal), console=console, refresh_per_second=2):
             wait_for(running, end_s)
     finally:
