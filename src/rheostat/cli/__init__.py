@@ -4,7 +4,20 @@ import sys
 
 import typer
 
-from rheostat.cli import cluster, demo, doctor, forecast, forecaster, plan, policies, replay, reproduce, run, simulate
+from rheostat.cli import (
+    cluster,
+    demo,
+    doctor,
+    forecast,
+    forecaster,
+    place,
+    plan,
+    policies,
+    replay,
+    reproduce,
+    run,
+    simulate,
+)
 from rheostat.errors import RheostatError
 
 app = typer.Typer(
@@ -21,6 +34,7 @@ app.command("simulate")(simulate.simulate_scenario)
 app.command("policies")(policies.list_policies)
 app.command("replay")(replay.replay_journal)
 app.command("plan")(plan.plan_allocation)
+app.command("place")(place.place_tasks)
 app.command("forecast")(forecast.forecast_trace)
 app.command("forecaster")(forecaster.serve_forecasts)
 app.command("reproduce")(reproduce.reproduce)

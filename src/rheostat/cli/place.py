@@ -1,0 +1,26 @@
+"""`rheostat place`: which task goes to which node and process, by traffic and demands alone."""
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rheostat.cli.options import Json
+from rheostat.placement import graphfile
+
+
+def place_tasks(
+    graph: Annotated[Path, typer.Argument(metavar="GRAPH.json", help="Tasks, edges and nodes.", show_default=False)],
+    nodes: Annotated[
+        int | None, typer.Option(min=1, help="Place on so many equal nodes, if the file names none.")
+    ] = None,
+    algorithm: Annotated[
+        str, typer.Option(help="ra-stream, annealing, even, sp-ant, metis, exact or milp.")
+    ] = "ra-stream",
+    seed: Annotated[int, typer.Option(min=0, help="Of everything random: the same seed, the same placement.")] = 0,
+    json: Json = False,
+) -> None:
+    """Place the tasks in GRAPH.json (Ra-Stream): on few nodes, those that talk much together."""
+    placed = graphfile.place(graphfile.read(graph), nodes, algorithm, seed)
+    print(json_format.dumps(graphfile.as_dict(placed)) if json else graphfile.as_text(placed))

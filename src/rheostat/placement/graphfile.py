@@ -1,0 +1,122 @@
+"""The file behind `rheostat place`: tasks, edges and nodes in JSON, from which a placement is planned on paper."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rheostat.errors import ConfigError
+from rheostat.placement.algorithms import algorithm
+from rheostat.placement.anneal import Search
+from rheostat.placement.graph import Edge, Task, TaskGraph
+from rheostat.placement.placement import Placement
+from rheostat.placement.problem import Limits, Node, Problem
+from rheostat.placement.resources import Resources
+
+
+class TaskEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one task needs, in the nodes' units."""
+
+    name: str
+    cpu: float = 0.0
+    memory: float = 0.0
+    io: float = 0.0
+
+
+class EdgeEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"source": "from", "target": "to"}):
+    """Records per second from one task to another."""
+
+    source: str
+    target: str
+    rate: float
+
+
+class NodeEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one node has; `processes` and the `process_tasks` that each of them holds are not limited by default."""
+
+    name: str
+    cpu: float = 1.0
+    memory: float = 1.0
+    io: float = 1.0
+    processes: int | None = None
+    process_tasks: int | None = None
+
+
+class GraphFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole file. Without nodes their number is told when it is read: they are all 1 of each resource then."""
+
+    tasks: tuple[TaskEntry, ...]
+    edges: tuple[EdgeEntry, ...] = ()
+    nodes: tuple[NodeEntry, ...] = ()
+
+
+def read(path: Path) -> GraphFile:
+    """The graph file at `path`."""
+    try:
+        return parse(path.read_bytes(), str(path))
+    except OSError as error:
+        raise ConfigError(f"cannot read graph file {path}: {error.strerror}") from error
+
+
+def parse(text: bytes | str, where: str = "graph file") -> GraphFile:
+    """The graph file with this content; `where` names it in errors."""
+    try:
+        return msgspec.json.decode(text, type=GraphFile)
+    except msgspec.MsgspecError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def problem_of(file: GraphFile, nodes: int | None = None, limits: Limits | None = None) -> Problem:
+    """The problem that the file poses, on its own nodes or on so many like the first of them."""
+    graph = TaskGraph.of(
+        [Task(entry.name, Resources(entry.cpu, entry.memory, entry.io)) for entry in file.tasks],
+        [Edge(entry.source, entry.target, entry.rate) for entry in file.edges],
+    )
+    return Problem(graph, _nodes(file, nodes), limits or Limits())
+
+
+def place(file: GraphFile, nodes: int | None = None, name: str = "ra-stream", seed: int = 0) -> Placement:
+    """Where the tasks of the file go by the algorithm called `name`."""
+    return algorithm(name).place(problem_of(file, nodes), Search(seed=seed))
+
+
+def as_dict(placement: Placement) -> dict[str, Any]:
+    """What `rheostat place --json` prints."""
+    return {
+        "assignment": {task: {"node": node, "process": process} for task, (node, process) in placement.spots().items()},
+        "cut_share": placement.cut_share,
+        "balance": placement.balance,
+        "nodes_used": placement.nodes_used,
+        "utilisation": placement.weighted(),
+        "resources": {name: shares._asdict() for name, shares in placement.utilisation.items()},
+    }
+
+
+def as_text(placement: Placement) -> str:
+    """The same for people: a line for each node in use, and what it amounts to."""
+    on_node: dict[str, list[str]] = {}
+    for task, (node, process) in placement.spots().items():
+        on_node.setdefault(node, []).append(f"{task} ({process})")
+    width = max(len("node"), *map(len, on_node))
+    lines = [f"{'node':<{width}}     cpu  memory      io  tasks (process)"]
+    for name, shares in placement.utilisation.items():
+        if name in on_node:
+            use = "  ".join(f"{share:>6.1%}" for share in shares)
+            lines.append(f"{name:<{width}}  {use}  {', '.join(on_node[name])}")
+    total = len(placement.problem.nodes)
+    lines.append(f"{placement.nodes_used} of {total} nodes in use")
+    lines.append(f"{placement.cut_share:.1%} of the traffic between nodes, balance {placement.balance:.3g}")
+    return "\n".join(lines)
+
+
+def _nodes(file: GraphFile, number: int | None) -> tuple[Node, ...]:
+    told = tuple(
+        Node(entry.name, Resources(entry.cpu, entry.memory, entry.io), entry.processes, entry.process_tasks)
+        for entry in file.nodes
+    )
+    if number is None and not told:
+        raise ConfigError("the file has no nodes: add them, or give a number of equal ones (--nodes N)")
+    if number is None:
+        return told
+    model = told[0] if told else Node("node")
+    return tuple(msgspec.structs.replace(model, name=f"node-{position}") for position in range(1, number + 1))
