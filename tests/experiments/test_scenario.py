@@ -86,3 +86,32 @@ def test_traces_are_looked_for_beside_the_scenario(tmp_path: Path) -> None:
     (tmp_path / "trace.csv").write_text("time,value\n0,10\n10,50\n")
     scenario = read_scenario(written(tmp_path, SMALL.replace("load = 100", 'load = { csv = "trace.csv" }')))
     assert scenario.model.source("in").load.rate_at(12.0) == 50.0
+
+
+def test_a_keyed_operator_may_name_its_merge_and_is_then_grouped_freely(tmp_path):
+    text = """
+name = "merged"
+duration = "10s"
+[[source]]
+name = "words"
+load = 10
+[[operator]]
+name = "count"
+inputs = ["words"]
+key = "word"
+merge = "sum"
+grouping = "osg"
+osg = { window = 16, schedulers = 2 }
+[[operator]]
+name = "sum"
+inputs = ["count"]
+key = "word"
+"""
+    path = tmp_path / "merged.toml"
+    path.write_text(text)
+    model = read_scenario(path).model
+    assert model.topology.operators["count"].merge == "sum"
+    assert (model.operator("count").grouping, model.operator("count").osg.window) == ("osg", 16)
+    path.write_text(text.replace('merge = "sum"\n', ""))
+    with pytest.raises(ConfigError, match="'count' is keyed by 'word' and nothing merges behind it, so 'osg'"):
+        read_scenario(path)

@@ -101,13 +101,13 @@ def test_records_go_to_executors_in_turn_at_random_or_by_value():
     assert stats.chisquare(at_random).pvalue > UNLIKELY
     assert at_random.max() - at_random.min() > 1
 
-    plan = plan.after(Regroup(operator="op", reason="test", grouping="by-value"))
+    plan = plan.after(Regroup(operator="op", reason="test", grouping="key"))
     it.apply(plan)
     it.cluster.advance(300.0)
     by_value = served(it, 4) - in_turn - at_random
     expected = np.array([6, 1, 1, 1]) / 9 * by_value.sum()
     assert stats.chi2.sf(((by_value - expected) ** 2 / expected).sum(), 3) > UNLIKELY
-    assert it.observe().operator["op"].grouping == "by-value"
+    assert it.observe().operator["op"].grouping == "key"
 
 
 def test_a_grouping_that_does_not_exist_is_refused():

@@ -18,7 +18,7 @@ from rheostat.decision import Move, Moves, Scale
 from rheostat.load import Step
 from rheostat.plan import Plan
 from rheostat.sim.jit import COMPILED
-from rheostat.sim.model import Batches, ClusterModel, OperatorModel, Service, SimModel, SourceModel
+from rheostat.sim.model import Batches, ClusterModel, OperatorModel, Osg, Service, SimModel, SourceModel
 from rheostat.sim.plant import SimPlant
 from rheostat.topology import Operator, Source, Topology
 
@@ -29,11 +29,13 @@ topology = Topology("all", [
     Operator("c", inputs=("b", "c"), selectivity=0.3),
     Operator("d", inputs="c"),
 ])
+AWARE = {"grouping": "load-aware", "interval": 1}
+OSG = {"grouping": "osg", "osg": Osg(window=8, tolerance=1)}
 operators = {
     "a": OperatorModel(service=Service(mean=0.01), executors=2, queues="shared"),
     "b": OperatorModel(service=Service(mean=0.02, distribution="lognormal"), executors=2),
-    "c": OperatorModel(service=Service(mean=0.01, distribution="uniform"), executors=2, grouping="random"),
-    "d": OperatorModel(service=Service(mean=0.001), queues="batches", batches=Batches(fixed=0.2)),
+    "c": OperatorModel(service=Service(mean=0.01, distribution="uniform"), executors=2, **OSG),
+    "d": OperatorModel(service=Service(mean=0.001), queues="batches", batches=Batches(fixed=0.2), **AWARE),
 }
 source = SourceModel(Step([(0, 30.0), (8, 60.0)]), scv=2.0, weights=1.0 / np.arange(1, 20))
 cluster = ClusterModel(start=1, move_delay=0.2, node_hop=0.01, process_hop=0.01)
@@ -53,6 +55,7 @@ print(json.dumps({
     "counts": [[int(o.arrived), int(o.completed), int(o.lost)] for o in plant.cluster.state.operators],
     "world": [int(world.entered), int(world.left), int(world.disorder), int(world.overlap)],
     "latency": float(world.latency_sum),
+    "epochs": int(plant.cluster.state.schedulers.epoch[0]),
 }))
 """
 
@@ -70,3 +73,4 @@ def test_plain_python_gives_the_results_of_compiled_code():
     assert plain["world"] == compiled["world"]
     assert plain["latency"] == pytest.approx(compiled["latency"])
     assert plain["world"][0] > 500
+    assert plain["epochs"] == compiled["epochs"] > 1

@@ -10,10 +10,12 @@ from plants import count_in_system, strangers
 from rheostat.decision import Location, Move, Moves, Place, Regroup, Scale
 from rheostat.load import Step
 from rheostat.plan import Plan, PoolPlan
-from rheostat.sim.model import Batches, ClusterModel, NodeModel, OperatorModel, Service, SimModel, SourceModel
+from rheostat.sim.model import Batches, ClusterModel, NodeModel, OperatorModel, Osg, Service, SimModel, SourceModel
 from rheostat.sim.plant import SimPlant
 from rheostat.snapshot import ExecutorPhase
 from rheostat.topology import Operator, Source, Topology
+
+GROUPINGS = ("round-robin", "random", "key", "load-aware", "osg")
 
 LOAD_S = 12.0
 """How long records enter."""
@@ -58,7 +60,9 @@ def operator_models(draw, keyed: bool) -> OperatorModel:
             trigger=draw(st.sampled_from([0, 1])),
             limit=draw(st.sampled_from([None, 5])),
         ),
-        grouping=draw(st.sampled_from(["round-robin", "random", "by-value"])),
+        grouping=None if keyed else draw(st.sampled_from(GROUPINGS)),
+        interval=draw(st.sampled_from([0.05, 1])),
+        osg=Osg(window=draw(st.sampled_from([1, 4, 1024])), schedulers=draw(st.integers(1, 3))),
         capacity=draw(st.sampled_from([None, None, 1, 20])),
         emission=draw(st.sampled_from(["rounded", "poisson", "bulk"])),
         bulk=draw(st.integers(1, 3)),
@@ -145,7 +149,7 @@ class History:
 
     def regroup(self, operator: str, which: int, _: int) -> None:
         if operator not in self.plan.assignment:
-            grouping = ("round-robin", "random", "by-value")[which % 3]
+            grouping = GROUPINGS[which % len(GROUPINGS)]
             self.plan = self.plan.after(Regroup(operator=operator, reason="test", grouping=grouping))
 
     def fail(self, operator: str, executor: int, down: int) -> None:

@@ -41,6 +41,7 @@ class OperatorTable(OperatorModel, frozen=True, kw_only=True):
     selectivity: NotNegative = 1.0
     key: str | None = None
     substreams: int | None = None
+    merge: str | None = None
     keys: dict[str, Any] | None = None
 
 
@@ -142,6 +143,7 @@ def _operator(table: OperatorTable) -> Operator:
         selectivity=table.selectivity,
         key=table.key,
         substreams=table.substreams,
+        merge=table.merge,
     )
 
 

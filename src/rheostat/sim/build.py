@@ -6,6 +6,7 @@ import numpy as np
 
 from rheostat.duration import positive_seconds, seconds
 from rheostat.errors import ConfigError
+from rheostat.grouping import Hashes, sketch_hashes
 from rheostat.sim import state as tables
 from rheostat.sim.draw import alias_table
 from rheostat.sim.model import OperatorModel, Service, SimModel
@@ -14,7 +15,13 @@ from rheostat.sim.state import Sizes, State
 
 _QUEUES = {"own": tables.OWN_QUEUES, "shared": tables.SHARED_QUEUE, "batches": tables.MICRO_BATCH}
 _EMISSIONS = {"rounded": tables.ROUNDED, "poisson": tables.POISSON, "bulk": tables.BULK}
-GROUPINGS = {"round-robin": tables.ROUND_ROBIN, "random": tables.RANDOM, "by-value": tables.BY_VALUE}
+GROUPINGS = {
+    "round-robin": tables.ROUND_ROBIN,
+    "random": tables.RANDOM,
+    "key": tables.BY_VALUE,
+    "load-aware": tables.LOAD_AWARE,
+    "osg": tables.OSG,
+}
 CHUNK_SLOTS = 64
 
 
@@ -24,6 +31,7 @@ def build(model: SimModel, rng: np.random.Generator) -> State:
     weights = _value_weights(model)
     operators = list(topology.operators)
     costs = [model.operator(name).service.cost_by_value for name in operators]
+    hashes = _hashes(model, rng)
     state = tables.allocate(
         Sizes(
             operators=len(operators),
@@ -34,6 +42,9 @@ def build(model: SimModel, rng: np.random.Generator) -> State:
             distributions=len(weights),
             aliases=sum(len(table) for table in weights.values()),
             costs=sum(len(table) for table in costs),
+            hashes=sum(each.rows for each in hashes),
+            sketch_cells=max(each.rows * each.columns for each in hashes),
+            schedulers=max(model.operator(name).osg.schedulers for name in operators),
             slots=CHUNK_SLOTS,
         )
     )
@@ -41,6 +52,7 @@ def build(model: SimModel, rng: np.random.Generator) -> State:
     _set_values(state, list(weights.values()))
     _set_streams(state, model, {name: index for index, name in enumerate(weights)})
     _set_operators(state, model)
+    state = _set_groupings(state, model, hashes)
     _set_sources(state, model, {name: index for index, name in enumerate(weights)}, rng)
     _set_cluster(state, model)
     return state
@@ -109,7 +121,6 @@ def _set_operators(state: State, model: SimModel) -> None:
         serving = model.operator(name)
         it = state.operators[position]
         it.mode = _QUEUES[serving.queues]
-        it.grouping = tables.BY_KEY if operator.keyed else GROUPINGS[serving.grouping]
         it.first_substream, it.substreams = substream, operator.substream_count
         it.capacity = serving.capacity or tables.UNBOUNDED
         it.batch_fixed_s = seconds(serving.batches.fixed, "batch fixed cost")
@@ -125,6 +136,42 @@ def _set_operators(state: State, model: SimModel) -> None:
             _check_costs_cover_values(model, name, len(factors))
             cost += len(factors)
         substream += operator.substream_count
+
+
+def _hashes(model: SimModel, rng: np.random.Generator) -> list[Hashes]:
+    """Each operator's own for OSG, whether it uses it yet or not; nothing else that is drawn depends on them."""
+    own = rng.spawn(1)[0]
+    settings = [model.operator(name).osg for name in model.topology.operators]
+    return [sketch_hashes(osg.epsilon, osg.delta, own) for osg in settings]
+
+
+def _set_groupings(state: State, model: SimModel, hashes: list[Hashes]) -> State:
+    first = 0
+    for position, (name, each) in enumerate(zip(model.topology.operators, hashes, strict=True)):
+        serving, it = model.operator(name), state.operators[position]
+        it.sketch_rows, it.sketch_columns, it.first_hash = each.rows, each.columns, first
+        it.sketch_window, it.sketch_tolerance = serving.osg.window, serving.osg.tolerance
+        it.schedulers, it.interval_s = serving.osg.schedulers, positive_seconds(serving.interval, "interval")
+        state.hashes.factor[first : first + each.rows] = each.factors
+        state.hashes.offset[first : first + each.rows] = each.offsets
+        state = with_grouping(state, position, grouping_code(model, name, serving.grouping))
+        first += each.rows
+    return state
+
+
+def grouping_code(model: SimModel, operator: str, grouping: str | None) -> int:
+    """The code of a grouping by its name; None is by key where there is one, else round robin."""
+    if model.topology.operators[operator].keyed and grouping in (None, "key"):
+        return tables.BY_KEY
+    return GROUPINGS[grouping or "round-robin"]
+
+
+def with_grouping(state: State, operator: int, code: int) -> State:
+    """The state after `operator` was given another grouping, with room for what that has to remember."""
+    state.operators[operator].grouping = code
+    if code in (tables.LOAD_AWARE, tables.OSG):
+        return tables.with_memory_for_grouping(state, operator)
+    return state
 
 
 def _service(service: Service) -> tuple[int, float, float]:

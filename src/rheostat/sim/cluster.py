@@ -13,7 +13,7 @@ from rheostat.errors import PlantError
 from rheostat.sim import control, engine
 from rheostat.sim import state as tables
 from rheostat.sim.agenda import Agenda
-from rheostat.sim.build import CHUNK_SLOTS, GROUPINGS, build, set_weights
+from rheostat.sim.build import CHUNK_SLOTS, build, grouping_code, set_weights, with_grouping
 from rheostat.sim.fleet import Executor, Fleet
 from rheostat.sim.heap import SUBJECT_BITS
 from rheostat.sim.jit import addressed
@@ -133,7 +133,7 @@ class Cluster:
     def close(self, executor: Executor, operators: Iterable[str]) -> None:
         """Give `executor` no more work, except for the substreams that it still has; it finishes what is there."""
         executor.phase = ExecutorPhase.LEAVING
-        self._take_from_lists(executor, [name for name in operators if not self._owns(executor, name)])
+        self._take_from_lists(executor, [name for name in operators if not self._is_needed(executor, name)])
 
     def empty(self, executor: Executor, operators: Iterable[str]) -> bool:
         """Whether nothing is left on `executor`, and nothing on its way to it: no record, no substream."""
@@ -141,6 +141,11 @@ class Cluster:
         if row.arrived > row.completed + row.handed_on or any(self._owns(executor, name) for name in operators):
             return False
         return executor not in self._moving.values()
+
+    def _is_needed(self, executor: Executor, operator: str) -> bool:
+        """Whether records must still reach `executor`, since their substreams are there."""
+        by_key = self.state.operators[self.position[operator]].grouping == tables.BY_KEY
+        return bool(by_key) and self._owns(executor, operator)
 
     def _owns(self, executor: Executor, operator: str) -> bool:
         row = self.state.operators[self.position[operator]]
@@ -222,6 +227,7 @@ class Cluster:
             pool = self.state.operators[operator]
             self.state.server.executor[operator * self.state.world[0].width + pool.servers] = executor.index
             pool.servers += 1
+            self._do(control.RESIZED, operator)
         if self.now_s < self._still_until_s:
             self._pause_executors([executor], self._still_until_s - self.now_s)
         self._do(control.RESUME, executor.index)
@@ -251,6 +257,7 @@ class Cluster:
         for name in operators:
             for table, count in (("server", "servers"), ("idle", "idles")):
                 self._take_from_list(getattr(self.state, table).executor, count, self.position[name], executor.index)
+            self._do(control.RESIZED, self.position[name])
 
     def _take_from_list(self, column: np.ndarray, count: str, operator: int, index: int) -> None:
         start = operator * int(self.state.world[0].width)
@@ -412,4 +419,10 @@ class Cluster:
     # --- grouping ----------------------------------------------------------------------------------------------
 
     def regroup(self, operator: str, grouping: str) -> None:
-        self.state.operators[self.position[operator]].grouping = GROUPINGS[grouping]
+        """Spread records that come from now on in another way; those in queues stay there."""
+        position, code = self.position[operator], grouping_code(self.model, operator, grouping)
+        if self.state.operators[position].grouping == code:
+            return
+        self.state = with_grouping(self.state, position, code)
+        self._tables = addressed(self.state)
+        self._do(control.RESIZED, position)

@@ -5,12 +5,12 @@ Called between two runs of the event loop. All keep the order within a substream
 
 from typing import Any
 
+from rheostat.sim.choose import resized
 from rheostat.sim.engine import (
     append_held,
     append_waiting,
     enqueue,
     leave_task,
-    next_in_turn,
     serve,
     stop_serving,
     take_idle,
@@ -22,9 +22,10 @@ from rheostat.sim.engine import (
 from rheostat.sim.heap import cancel
 from rheostat.sim.jit import at, entry, jit
 from rheostat.sim.state import NONE, SHARED_QUEUE, State, tables_at
+from rheostat.sim.turns import next_in_turn
 
 # What can be done, each by the function of that name.
-WAKE_SOURCES, WAKE_BATCHES, HOLD, GIVE, RESUME, INTERRUPT, GIVE_BACK, DEAL_OUT, ABANDON_BATCH = range(9)
+WAKE_SOURCES, WAKE_BATCHES, HOLD, GIVE, RESUME, INTERRUPT, GIVE_BACK, DEAL_OUT, ABANDON_BATCH, RESIZED = range(10)
 
 
 @entry
@@ -47,8 +48,10 @@ def act(tables: Any, verb: int, subject: int, target: int) -> None:
         give_back(s, subject, target)
     elif verb == DEAL_OUT:
         deal_out(s, subject)
-    else:
+    elif verb == ABANDON_BATCH:
         abandon_batch(s, subject)
+    else:
+        resized(s, subject)
 
 
 @jit

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from rheostat.sim import draw, randomness
+from rheostat.sim import draw, osg, randomness
+from rheostat.sim.choose import choose, substream_of
 from rheostat.sim.heap import BATCH_END, DONE, SOURCE, TRANSIT, TRIGGER, kind_of, pop, push, replace, subject_of
 from rheostat.sim.histogram import BINS, bin_of
 from rheostat.sim.jit import at, entry, jit
 from rheostat.sim.randomness import ARRIVALS, SERVICE
-from rheostat.sim.state import BY_KEY, BY_VALUE, NONE, OWN_QUEUES, RANDOM, SHARED_QUEUE, State, tables_at
+from rheostat.sim.state import BY_KEY, NONE, OSG, OWN_QUEUES, SHARED_QUEUE, State, tables_at
 
 FINISHED, NEEDS_MEMORY = 0, 1
 
@@ -194,8 +195,10 @@ def _send(s: State, now: float, edge: int, root: int, value: int, executor: int)
     it.value = value if stream.value == NONE else draw.value_from(s, SERVICE, stream.value)
     it.substream = NONE
     it.executor = NONE
+    it.scheduler = 0 if executor == NONE else executor % at(s.operators, stream.target).schedulers
+    it.epoch = NONE
     if executor != NONE and s.world.longest_hop_s > 0.0 and _has_own_queues(s, stream.target):
-        it.executor = _choose(s, i, stream.target)
+        it.executor = choose(s, i, stream.target)
         delay = _hop_s(s, executor, it.executor)
         if delay > 0.0:
             push(s, now + delay, TRANSIT, i)
@@ -216,35 +219,6 @@ def _hop_s(s: State, one: int, other: int) -> float:
     if here.node != there.node:
         return s.world.node_hop_s
     return 0.0 if here.process == there.process else s.world.process_hop_s
-
-
-@jit
-def _choose(s: State, i: int, operator: int) -> int:
-    """The executor for tuple `i`; the operator has at least one that serves."""
-    it = at(s.operators, operator)
-    if it.grouping == BY_KEY:
-        return at(s.substreams, _substream_of(s, i, operator)).owner
-    if it.grouping == RANDOM:
-        position = int(randomness.uniform(s, SERVICE) * it.servers)
-    elif it.grouping == BY_VALUE:
-        position = at(s.tuples, i).value % it.servers
-    else:
-        return next_in_turn(s, operator)
-    return at(s.server, operator * s.world.width + position).executor
-
-
-@jit
-def next_in_turn(s: State, operator: int) -> int:
-    it = at(s.operators, operator)
-    position = it.turn if it.turn < it.servers else 0
-    it.turn = position + 1
-    return at(s.server, operator * s.world.width + position).executor
-
-
-@jit
-def _substream_of(s: State, i: int, operator: int) -> int:
-    it = at(s.operators, operator)
-    return it.first_substream + at(s.tuples, i).value % it.substreams
 
 
 # --- arrival and service ---------------------------------------------------------------------------------------
@@ -282,7 +256,7 @@ def _note_gap(s: State, operator: int, now: float) -> None:
 
 @jit
 def _arrive_by_key(s: State, now: float, i: int, operator: int) -> None:
-    substream = _substream_of(s, i, operator)
+    substream = substream_of(s, i, operator)
     it = at(s.substreams, substream)
     if it.held:
         join_substream(s, i, substream)
@@ -301,7 +275,7 @@ def _arrive_at_any(s: State, now: float, i: int, operator: int) -> None:
         if at(s.operators, operator).servers == 0:
             _wait(s, now, i, operator)
             return
-        executor = _choose(s, i, operator)
+        executor = choose(s, i, operator)
     if at(s.executors, executor).queued >= at(s.operators, operator).capacity:
         _lose(s, now, i)
     else:
@@ -351,7 +325,7 @@ def _arrive_for_batch(s: State, now: float, i: int, operator: int) -> None:
         _lose(s, now, i)
         return
     if it.grouping == BY_KEY:
-        join_substream(s, i, _substream_of(s, i, operator))
+        join_substream(s, i, substream_of(s, i, operator))
     append_waiting(s, i, operator)
     trigger(s, now, operator)
 
@@ -386,6 +360,7 @@ def _start(s: State, now: float, executor: int, i: int) -> float:
     tuple_ = at(s.tuples, i)
     occupy(s, it.node)
     time = draw.service_s(s, tuple_.operator, tuple_.value) / it.speed * _crowding(s, it.node)
+    tuple_.service_s = time
     _note_service(s, tuple_.operator, time)
     if tuple_.substream != NONE:
         substream = at(s.substreams, tuple_.substream)
@@ -497,6 +472,8 @@ def _complete(s: State, now: float, i: int, executor: int) -> None:
     at(s.histogram, (1 + done.operator) * BINS + bin_of(latency)).count += 1
     if done.substream != NONE:
         _leave_substream(s, i, latency)
+    if it.grouping == OSG:
+        osg.completed(s, i, executor)
     _emit(s, now, done.operator, done.root, done.value, executor)
     _settle(s, now, done.root)
     _free_tuple(s, i)
@@ -629,9 +606,10 @@ def _start_batch(s: State, now: float, operator: int) -> None:
 @jit
 def _give_to_task(s: State, i: int, operator: int) -> None:
     row = at(s.tuples, i)
-    row.executor = _choose(s, i, operator)
+    row.executor = choose(s, i, operator)
     it = at(s.executors, row.executor)
     time = draw.service_s(s, operator, row.value) / it.speed
+    row.service_s = time
     _note_service(s, operator, time)
     if it.rows == 0:
         occupy(s, it.node)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from rheostat.sim import state as tables
+from rheostat.sim.build import GROUPINGS
 from rheostat.sim.cluster import Cluster
 from rheostat.sim.fleet import Executor
 from rheostat.sim.histogram import BINS, quantile
@@ -166,7 +167,7 @@ class Meter:
         )
 
 
-_GROUPING_NAMES = {tables.ROUND_ROBIN: "round-robin", tables.RANDOM: "random", tables.BY_VALUE: "by-value"}
+_GROUPING_NAMES = {code: name for name, code in GROUPINGS.items()}
 
 
 def _batch(row: np.record) -> Batch:

@@ -8,12 +8,15 @@ import numpy as np
 
 from rheostat.duration import Duration, positive_seconds, seconds
 from rheostat.errors import ConfigError
+from rheostat.grouping import check
+from rheostat.grouping.osg.task import TOLERANCE, WINDOW
 from rheostat.load import Constant, Shape
 from rheostat.topology import Topology
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
+Share = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 
 
 class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -50,11 +53,23 @@ class Batches(Spec, frozen=True):
     limit: Count | None = None
 
 
+class Osg(Spec, frozen=True):
+    """OSG's parameters (DABS-Storm §5.2): the precision of its sketches, N as `window` and μ as `tolerance`, and how
+    many schedulers share the work: upstream executors send through one of them each."""
+
+    epsilon: Share = 0.05
+    delta: Share = 0.05
+    window: Count = WINDOW
+    tolerance: NotNegative = TOLERANCE
+    schedulers: Count = 1
+
+
 class OperatorModel(Spec, frozen=True):
     """How one operator serves.
 
     `queues`: "own" (one FIFO queue for each executor), "shared" (one queue for all), "batches" (micro-batches).
-    `grouping` spreads the records of a stateless operator. `capacity` bounds each queue; what overflows is lost.
+    `grouping` spreads the records over executors: left out, round robin, or by key for a keyed operator. Load-aware
+    grouping reads utilisation every `interval`. `capacity` bounds each queue; what overflows is lost.
     `split` "one" sends each record to one of the output streams only, with the selectivities as shares.
     `emission` says how the number of output records varies around the selectivity; `bulk` at a time.
     State is `state_bytes` for each substream, and grows by `state_bytes_per_record`.
@@ -65,7 +80,9 @@ class OperatorModel(Spec, frozen=True):
     standby: Annotated[int, msgspec.Meta(ge=0)] = 0
     queues: Literal["own", "shared", "batches"] = "own"
     batches: Batches = Batches()
-    grouping: Literal["round-robin", "random", "by-value"] = "round-robin"
+    grouping: Literal["round-robin", "random", "key", "load-aware", "osg"] | None = None
+    interval: Duration = "30s"
+    osg: Osg = Osg()
     capacity: Count | None = None
     split: Literal["copy", "one"] = "copy"
     emission: Literal["rounded", "poisson", "bulk"] = "rounded"
@@ -112,7 +129,7 @@ class ClusterModel(Spec, frozen=True):
     Starting an executor takes `start` and `warm_up`, activating a standby `activate`, removing one `stop`.
     Moving substreams takes `move_delay` plus their state over `bandwidth` (bytes/s), and meanwhile pauses the
     `substream`s themselves, both `executors`, or the whole `topology`. `pause_on_add` and `pause_on_remove` stop
-    the topology for a change of size; `restart`, if given, for every change, as Storm does.
+    the topology for a change of size; `restart`, if given, for every change but that of a grouping, as Storm does.
     A share `odd_share` of executors has speed `odd_speed` instead of 1. Records sent between processes and nodes
     take `process_hop` and `node_hop`. A record that takes longer than `timeout` counts as late.
     """
@@ -194,6 +211,8 @@ class SimModel:
         model, operator = self.operator(name), self.topology.operators[name]
         if operator.keyed and model.queues == "shared":
             raise ConfigError(f"operator {name!r} is keyed: its substreams need queues of their own, not a shared one")
+        if model.grouping is not None:
+            check(self.topology, name, model.grouping)
         total = sum(stream.selectivity for stream in self.topology.out_of(name))
         if model.split == "one" and total > 1 + 1e-9:
             raise ConfigError(f"operator {name!r} splits to one stream only, but its shares add up to {total:g} > 1")

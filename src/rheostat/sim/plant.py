@@ -6,6 +6,7 @@ import numpy as np
 
 from rheostat.duration import seconds
 from rheostat.errors import PlantError, nearest
+from rheostat.grouping import check
 from rheostat.plan import Plan
 from rheostat.sim.build import GROUPINGS
 from rheostat.sim.cluster import Cluster
@@ -138,7 +139,8 @@ class SimPlant:
         cluster = self.model.cluster
         grows = any(set(pool.executors) - set(self._plan.pools[name].executors) for name, pool in plan.pools.items())
         shrinks = any(set(self._plan.pools[name].executors) - set(pool.executors) for name, pool in plan.pools.items())
-        if cluster.restart is not None:
+        moves = plan.assignment != self._plan.assignment or plan.pools != self._plan.pools
+        if cluster.restart is not None and moves:
             self.cluster.pause_topology(seconds(cluster.restart, "restart"))
         elif grows:
             self.cluster.pause_topology(seconds(cluster.pause_on_add, "pause_on_add"))
@@ -204,10 +206,9 @@ class SimPlant:
             self.cluster.remove(executor)
 
     def _regroup(self, operator: str, grouping: str) -> None:
-        if self.topology.operator(operator).keyed:
-            raise PlantError(f"operator {operator!r} is keyed: its records go where their substream is")
         if grouping not in GROUPINGS:
             raise PlantError(f"the simulator has no grouping {grouping!r}; {nearest(grouping, GROUPINGS)}")
+        check(self.topology, operator, grouping)
         self.cluster.regroup(operator, grouping)
 
 

@@ -66,10 +66,14 @@ class Scoreboard:
 
 
 def _slot(cluster: Cluster, operator: str | None) -> Callable[[], Slot]:
-    """What happened since the call before: of one operator's substreams, of the operator, or of the topology."""
+    """What happened since the call before: of one operator's substreams, of the operator, or of the topology.
+
+    Substreams do not count where a merge allows their records to be anywhere.
+    """
     if operator is None:
         return _since(lambda: _topology_totals(cluster))
-    if cluster.model.topology.operators[operator].keyed:
+    watched = cluster.model.topology.operators[operator]
+    if watched.keyed and watched.merge is None:
         return _since(lambda: _substream_totals(cluster, operator))
     return _since(lambda: _operator_totals(cluster, operator))
 
@@ -104,7 +108,7 @@ def oldest_waiting_s(cluster: Cluster, name: str) -> float:
     """How long the oldest record of an operator has been there; 0 when there is none."""
     state, position = cluster.state, cluster.position[name]
     row = state.operators[position]
-    if row.substreams:
+    if row.grouping == tables.BY_KEY:
         heads = state.substreams.head[int(row.first_substream) : int(row.first_substream + row.substreams)]
     else:
         first = position * int(state.world[0].width)

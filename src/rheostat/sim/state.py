@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rheostat.grouping.hashes import PRIME
 from rheostat.sim.histogram import BINS
 from rheostat.sim.jit import reader_of
 
@@ -18,7 +19,7 @@ UNBOUNDED = np.iinfo(np.int64).max
 # How an operator serves.
 OWN_QUEUES, SHARED_QUEUE, MICRO_BATCH = 0, 1, 2
 # How an operator's records find an executor.
-ROUND_ROBIN, RANDOM, BY_VALUE, BY_KEY = 0, 1, 2, 3
+ROUND_ROBIN, RANDOM, BY_VALUE, BY_KEY, LOAD_AWARE, OSG = 0, 1, 2, 3, 4, 5
 # Service-time distributions.
 FIXED, EXPONENTIAL, LOGNORMAL, UNIFORM = 0, 1, 2, 3
 # How many records one record gives on a stream: whole part plus a coin, Poisson, or all or nothing.
@@ -50,6 +51,11 @@ class State(NamedTuple):
     executors: Table
     nodes: Table
     histogram: Table
+    tasks: Table
+    cells: Table
+    schedulers: Table
+    loads: Table
+    hashes: Table
 
 
 class Sizes(NamedTuple):
@@ -63,6 +69,9 @@ class Sizes(NamedTuple):
     distributions: int
     aliases: int
     costs: int
+    hashes: int = 0
+    sketch_cells: int = 0
+    schedulers: int = 1
     slots: int = 64
     executors: int = 16
     tuples: int = 1024
@@ -75,6 +84,10 @@ _WORLD = {
     "sources": 0,
     "width": 0,
     "slots": 0,
+    "groupings": 0,
+    "schedulers": 1,
+    "sketch_cells": 0,
+    "hash_prime": PRIME,
     "chunk_start": 0.0,
     "chunk_width": 1.0,
     "process_hop_s": 0.0,
@@ -106,6 +119,10 @@ _TUPLE = {
     "substream": NONE,
     "order": 0,
     "executor": NONE,
+    "service_s": 0.0,
+    "scheduler": 0,
+    "epoch": NONE,
+    "claimed_s": 0.0,
     "next": NONE,
     "next_in_substream": NONE,
 }
@@ -130,10 +147,20 @@ _EDGE = {"target": 0, "selectivity": 1.0, "emission": ROUNDED, "bulk": 1, "most"
 _VALUES = {"start": 0, "length": 0}
 _ALIAS = {"probability": 1.0, "other": 0}
 # `home` is the operator whose lists of waiting tuples and idle executors are used: another one's in a shared pool.
+# `slot` is where the tables below keep what its grouping remembers of each executor, if it remembers anything.
 _OPERATOR = {
     "mode": OWN_QUEUES,
     "grouping": ROUND_ROBIN,
     "turn": 0,
+    "slot": NONE,
+    "interval_s": np.inf,
+    "interval_start": 0.0,
+    "schedulers": 1,
+    "sketch_window": 0,
+    "sketch_tolerance": 0.0,
+    "sketch_rows": 0,
+    "sketch_columns": 0,
+    "first_hash": 0,
     "paused": 0,
     "home": NONE,
     "service_kind": FIXED,
@@ -220,6 +247,22 @@ _EXECUTOR = {
 }
 _SERVER = {"executor": NONE}
 _NODE = {"cores": np.inf, "busy": 0}
+# What a grouping remembers of one executor of one operator: load-aware the first four, OSG the others.
+_TASK = {
+    "used": 0.0,
+    "step": 0.0,
+    "mark_busy_s": 0.0,
+    "mark_completed": 0,
+    "since_look": 0,
+    "stabilizing": 0,
+    "known": 0,
+    "mean_s": 0.0,
+}
+# A cell of OSG's sketches, and of the pair that was sent last; -1 is a snapshot of a cell that counted nothing.
+_CELL = {"count": 0.0, "time_s": 0.0, "snapshot_s": -1.0, "sent_count": 0.0, "sent_time_s": 0.0}
+_SCHEDULER = {"state": 0, "turn": 0, "epoch": 0, "asked": 0, "replied": 0}
+# One scheduler's work for one executor: as it estimates it, as it was, and what to correct.
+_LOAD = {"load_s": 0.0, "done_s": 0.0, "correction_s": 0.0}
 
 
 # By table: what a record holds in which nothing has happened yet.
@@ -243,6 +286,11 @@ _NEUTRAL: dict[str, dict[str, Any]] = {
     "executors": _EXECUTOR,
     "nodes": _NODE,
     "histogram": {"count": 0},
+    "tasks": _TASK,
+    "cells": _CELL,
+    "schedulers": _SCHEDULER,
+    "loads": _LOAD,
+    "hashes": {"factor": 1, "offset": 0},
 }
 
 
@@ -279,11 +327,17 @@ def allocate(z: Sizes) -> State:
         "executors": z.executors,
         "nodes": z.nodes,
         "histogram": (1 + z.operators) * BINS,
+        "tasks": 0,
+        "cells": 0,
+        "schedulers": 0,
+        "loads": 0,
+        "hashes": z.hashes,
     }
     state = State(**{name: _table(name, count) for name, count in counts.items()})
     world = state.world[0]
     world.operators, world.sources = z.operators, z.sources
     world.width, world.slots = z.executors, z.slots
+    world.schedulers, world.sketch_cells = z.schedulers, z.sketch_cells
     state.operators.home = np.arange(len(state.operators))
     _link_free_tuples(state, 0)
     _link_free_roots(state, 0)
@@ -305,20 +359,49 @@ def with_more_tuples(state: State) -> State:
 
 def with_more_executors(state: State) -> State:
     """The same state with room for twice as many executors."""
-    count = len(state.executors)
+    count, world = len(state.executors), state.world[0]
     wider = state._replace(
         executors=_longer("executors", state.executors, count),
-        server=_wider_rows(state.server, count),
-        idle=_wider_rows(state.idle, count),
+        server=_wider_rows("server", state.server, count),
+        idle=_wider_rows("idle", state.idle, count),
         heap=_longer("heap", state.heap, count),
     )
-    wider.world[0].width = 2 * count
+    if world.groupings:
+        wider = wider._replace(
+            tasks=_wider_rows("tasks", state.tasks, count),
+            cells=_wider_rows("cells", state.cells, count * int(world.sketch_cells)),
+            loads=_wider_rows("loads", state.loads, count),
+        )
+    world.width = 2 * count
     return wider
 
 
+def with_memory_for_grouping(state: State, operator: int) -> State:
+    """The same state with room for what the grouping of `operator` remembers of each executor."""
+    world = state.world[0]
+    if state.operators[operator].slot != NONE:
+        return state
+    slot, width = int(world.groupings), int(world.width)
+    state.operators[operator].slot = slot
+    world.groupings = slot + 1
+    sizes = {
+        "tasks": width,
+        "cells": width * int(world.sketch_cells),
+        "schedulers": int(world.schedulers),
+        "loads": width * int(world.schedulers),
+    }
+    kept = {name: getattr(state, name)[: slot * size] for name, size in sizes.items()}
+    return state._replace(**{name: _longer(name, kept[name], size) for name, size in sizes.items()})
+
+
 def reset_executor(state: State, executor: int) -> None:
-    """Make the record of `executor` as good as new."""
+    """Make the record of `executor` as good as new, and let every grouping forget who had it before."""
     state.executors[executor] = tuple(_EXECUTOR.values())
+    width, cells = int(state.world[0].width), int(state.world[0].sketch_cells)
+    for slot in range(int(state.world[0].groupings)):
+        task = slot * width + executor
+        state.tasks[task] = tuple(_TASK.values())
+        state.cells[task * cells : (task + 1) * cells] = tuple(_CELL.values())
 
 
 def _table(name: str, count: int) -> Table:
@@ -333,8 +416,8 @@ def _longer(name: str, table: Table, by: int) -> Table:
     return np.concatenate([table, _table(name, by)]).view(np.recarray)
 
 
-def _wider_rows(table: Table, width: int) -> Table:
-    wider = _table("server", 2 * len(table))
+def _wider_rows(name: str, table: Table, width: int) -> Table:
+    wider = _table(name, 2 * len(table))
     wider.reshape(-1, 2 * width)[:, :width] = table.reshape(-1, width)
     return wider
 

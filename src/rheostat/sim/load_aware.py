@@ -1,0 +1,75 @@
+"""PA-SPS's load-aware grouping (Algorithm 1) in the event loop; `rheostat.grouping.load_aware` says what it does."""
+
+from typing import Any
+
+from rheostat.sim.jit import at, jit
+from rheostat.sim.state import NONE, State
+from rheostat.sim.turns import next_in_turn, server
+
+
+@jit
+def choose(s: State, operator: int) -> int:
+    """The least utilised executor; round robin where all are full or all are equal."""
+    it = at(s.operators, operator)
+    if s.world.now - it.interval_start >= it.interval_s:
+        _read(s, operator)
+    chosen = server(s, operator, 0)
+    least = most = _task(s, operator, chosen).used
+    for position in range(1, it.servers):
+        executor = server(s, operator, position)
+        used = _task(s, operator, executor).used
+        most = max(most, used)
+        if used < least:
+            least, chosen = used, executor
+    if least >= 1.0 or least == most:
+        return next_in_turn(s, operator)
+    task = _task(s, operator, chosen)
+    task.used += task.step
+    return chosen
+
+
+@jit
+def _task(s: State, operator: int, executor: int) -> Any:
+    return at(s.tasks, at(s.operators, operator).slot * s.world.width + executor)
+
+
+@jit
+def _read(s: State, operator: int) -> None:
+    """An interval ends: what each executor was in use, and its own service time, from what it did meanwhile."""
+    it = at(s.operators, operator)
+    elapsed = s.world.now - it.interval_start
+    for position in range(it.servers):
+        executor = server(s, operator, position)
+        task, row = _task(s, operator, executor), at(s.executors, executor)
+        busy = row.busy_s if row.current == NONE else row.busy_s + s.world.now - row.started
+        done = row.completed - task.mark_completed
+        task.used = (busy - task.mark_busy_s) / elapsed
+        if done > 0:
+            task.step = (busy - task.mark_busy_s) / done / it.interval_s
+        task.mark_busy_s = busy
+        task.mark_completed = row.completed
+    it.interval_start = s.world.now
+    _fill_in(s, operator)
+
+
+@jit
+def resized(s: State, operator: int) -> None:
+    """Somebody came or went; who is new is idle, and as fast as the others until it is measured."""
+    _fill_in(s, operator)
+
+
+@jit
+def _fill_in(s: State, operator: int) -> None:
+    """An executor whose service time is not known is taken to be as the mean of those whose time is."""
+    it = at(s.operators, operator)
+    total, known = 0.0, 0
+    for position in range(it.servers):
+        step = _task(s, operator, server(s, operator, position)).step
+        total += step
+        known += step > 0.0
+    for position in range(it.servers):
+        task = _task(s, operator, server(s, operator, position))
+        if known == 0:
+            task.used = 0.0
+        elif task.step == 0.0:
+            task.step = total / known

@@ -1,0 +1,240 @@
+"""OSG in the event loop: what `rheostat.grouping.osg` says, compiled. Tests hold the two against each other.
+
+A task (one executor of one operator) has a stretch of `cells`: the sketches it fills, its snapshot, and the pair it
+sent last, which all schedulers of the operator know.
+"""
+
+from typing import Any
+
+from rheostat.sim.jit import at, jit
+from rheostat.sim.state import State
+from rheostat.sim.turns import server
+
+# States of a scheduler, as in DABS-Storm's figure 7a.
+ROUND_ROBIN, SEND_ALL, WAIT_ALL, RUN = 0, 1, 2, 3
+
+
+@jit
+def choose(s: State, i: int, operator: int) -> int:
+    """The executor for tuple `i`, by the state of the scheduler that sends it."""
+    scheduler = _scheduler(s, operator, at(s.tuples, i).scheduler)
+    if scheduler.state == ROUND_ROBIN:
+        return _next_in_its_turn(s, i, operator)
+    if scheduler.state == SEND_ALL:
+        return _ask(s, i, operator)
+    executor = _least_loaded(s, operator, at(s.tuples, i).scheduler)
+    _load(s, operator, at(s.tuples, i).scheduler, executor).load_s += _seconds(
+        s, operator, executor, at(s.tuples, i).value
+    )
+    return executor
+
+
+@jit
+def completed(s: State, i: int, executor: int) -> None:
+    """`executor` has processed tuple `i`: it learns, answers the request that came with it, and may send."""
+    done = at(s.tuples, i)
+    it, task = at(s.operators, done.operator), _task(s, done.operator, executor)
+    _load(s, done.operator, done.scheduler, executor).done_s += done.service_s
+    task.since_look += 1
+    for row in range(it.sketch_rows):
+        cell = _cell(s, done.operator, executor, row, done.value)
+        cell.count += 1.0
+        cell.time_s += done.service_s
+    if done.epoch == _scheduler(s, done.operator, done.scheduler).epoch:
+        _reply(s, i, executor)
+    if task.since_look == it.sketch_window:
+        _look(s, done.operator, executor)
+
+
+@jit
+def resized(s: State, operator: int) -> None:
+    """Tasks came or went: time counts from zero, round robin until all have told their costs."""
+    it = at(s.operators, operator)
+    for number in range(it.schedulers):
+        scheduler = _scheduler(s, operator, number)
+        scheduler.state = ROUND_ROBIN
+        scheduler.turn = 0
+        scheduler.epoch += 1
+        for position in range(it.servers):
+            load = _load(s, operator, number, server(s, operator, position))
+            load.load_s = 0.0
+            load.done_s = 0.0
+        if _all_known(s, operator):
+            _synchronise(s, operator, number)
+
+
+# --- the scheduler ---------------------------------------------------------------------------------------------
+
+
+@jit
+def _scheduler(s: State, operator: int, number: int) -> Any:
+    return at(s.schedulers, at(s.operators, operator).slot * s.world.schedulers + number)
+
+
+@jit
+def _load(s: State, operator: int, number: int, executor: int) -> Any:
+    scheduler = at(s.operators, operator).slot * s.world.schedulers + number
+    return at(s.loads, scheduler * s.world.width + executor)
+
+
+@jit
+def _next_in_its_turn(s: State, i: int, operator: int) -> int:
+    scheduler = _scheduler(s, operator, at(s.tuples, i).scheduler)
+    position = scheduler.turn if scheduler.turn < at(s.operators, operator).servers else 0
+    scheduler.turn = position + 1
+    return server(s, operator, position)
+
+
+@jit
+def _ask(s: State, i: int, operator: int) -> int:
+    """SEND ALL: the n-th tuple goes to the n-th executor and carries the load it is thought to have."""
+    asking = at(s.tuples, i)
+    scheduler = _scheduler(s, operator, asking.scheduler)
+    executor = server(s, operator, scheduler.asked)
+    load = _load(s, operator, asking.scheduler, executor)
+    load.load_s += _seconds(s, operator, executor, asking.value)
+    asking.epoch = scheduler.epoch
+    asking.claimed_s = load.load_s
+    scheduler.asked += 1
+    if scheduler.asked == at(s.operators, operator).servers:
+        scheduler.state = WAIT_ALL
+    return executor
+
+
+@jit
+def _least_loaded(s: State, operator: int, number: int) -> int:
+    chosen = server(s, operator, 0)
+    for position in range(1, at(s.operators, operator).servers):
+        executor = server(s, operator, position)
+        if _load(s, operator, number, executor).load_s < _load(s, operator, number, chosen).load_s:
+            chosen = executor
+    return chosen
+
+
+@jit
+def _reply(s: State, i: int, executor: int) -> None:
+    """Tell the scheduler Δ; with the last one in its epoch it corrects all loads."""
+    done = at(s.tuples, i)
+    scheduler = _scheduler(s, done.operator, done.scheduler)
+    load = _load(s, done.operator, done.scheduler, executor)
+    load.correction_s = load.done_s - done.claimed_s
+    scheduler.replied += 1
+    if scheduler.replied == at(s.operators, done.operator).servers:
+        for position in range(scheduler.replied):
+            load = _load(s, done.operator, done.scheduler, server(s, done.operator, position))
+            load.load_s += load.correction_s
+        scheduler.state = RUN
+
+
+@jit
+def _synchronise(s: State, operator: int, number: int) -> None:
+    scheduler = _scheduler(s, operator, number)
+    scheduler.state = SEND_ALL
+    scheduler.epoch += 1
+    scheduler.asked = 0
+    scheduler.replied = 0
+
+
+@jit
+def _all_known(s: State, operator: int) -> bool:
+    for position in range(at(s.operators, operator).servers):
+        if not _task(s, operator, server(s, operator, position)).known:
+            return False
+    return True
+
+
+# --- the task --------------------------------------------------------------------------------------------------
+
+
+@jit
+def _task(s: State, operator: int, executor: int) -> Any:
+    return at(s.tasks, at(s.operators, operator).slot * s.world.width + executor)
+
+
+@jit
+def _first_cell(s: State, operator: int, executor: int) -> int:
+    return int((at(s.operators, operator).slot * s.world.width + executor) * s.world.sketch_cells)
+
+
+@jit
+def _cell(s: State, operator: int, executor: int, row: int, value: int) -> Any:
+    it = at(s.operators, operator)
+    function = at(s.hashes, it.first_hash + row)
+    column = (function.factor * value + function.offset) % s.world.hash_prime % it.sketch_columns
+    return at(s.cells, _first_cell(s, operator, executor) + row * it.sketch_columns + column)
+
+
+@jit
+def _seconds(s: State, operator: int, executor: int, value: int) -> float:
+    """ŵ by the pair that `executor` sent last: at the row with the smallest count; its mean if that is 0."""
+    best = _cell(s, operator, executor, 0, value)
+    for row in range(1, at(s.operators, operator).sketch_rows):
+        cell = _cell(s, operator, executor, row, value)
+        if cell.sent_count < best.sent_count:
+            best = cell
+    if best.sent_count == 0.0:
+        return float(_task(s, operator, executor).mean_s)
+    return float(best.sent_time_s / best.sent_count)
+
+
+@jit
+def _look(s: State, operator: int, executor: int) -> None:
+    """Every N tuples: take a first snapshot; then send if little has changed since, or take another."""
+    it, task = at(s.operators, operator), _task(s, operator, executor)
+    task.since_look = 0
+    if task.stabilizing and _change(s, operator, executor) <= it.sketch_tolerance:
+        _send(s, operator, executor)
+        task.stabilizing = 0
+        task.known = 1
+        for number in range(it.schedulers):
+            if _scheduler(s, operator, number).state != ROUND_ROBIN or _all_known(s, operator):
+                _synchronise(s, operator, number)
+    else:
+        _take_snapshot(s, operator, executor)
+        task.stabilizing = 1
+
+
+@jit
+def _change(s: State, operator: int, executor: int) -> float:
+    """η of eq. 14, over the cells in which something had been counted when the snapshot was taken."""
+    moved, total = 0.0, 0.0
+    first = _first_cell(s, operator, executor)
+    for index in range(_cells(s, operator)):
+        cell = at(s.cells, first + index)
+        if cell.snapshot_s >= 0.0:
+            moved += abs(cell.snapshot_s - cell.time_s / cell.count)
+            total += cell.snapshot_s
+    if total > 0.0:
+        return moved / total
+    return 1.0 if moved > 0.0 else 0.0
+
+
+@jit
+def _cells(s: State, operator: int) -> int:
+    return int(at(s.operators, operator).sketch_rows * at(s.operators, operator).sketch_columns)
+
+
+@jit
+def _take_snapshot(s: State, operator: int, executor: int) -> None:
+    first = _first_cell(s, operator, executor)
+    for index in range(_cells(s, operator)):
+        cell = at(s.cells, first + index)
+        cell.snapshot_s = cell.time_s / cell.count if cell.count > 0.0 else -1.0
+
+
+@jit
+def _send(s: State, operator: int, executor: int) -> None:
+    """The sketches become those that schedulers know, and empty ones take their place."""
+    first, columns = _first_cell(s, operator, executor), at(s.operators, operator).sketch_columns
+    count, time_s = 0.0, 0.0
+    for index in range(_cells(s, operator)):
+        cell = at(s.cells, first + index)
+        if index < columns:
+            count += cell.count
+            time_s += cell.time_s
+        cell.sent_count = cell.count
+        cell.sent_time_s = cell.time_s
+        cell.count = 0.0
+        cell.time_s = 0.0
+        cell.snapshot_s = -1.0
+    _task(s, operator, executor).mean_s = time_s / count
