@@ -30,6 +30,9 @@ def reproduce(
         int | None,
         typer.Option(min=1, help=f"Runs of each case: {_SEEDS}, or {_QUICK_SEEDS} if quick.", show_default=False),
     ] = None,
+    traces: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Recorded loads, where an experiment can use them.")
+    ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where tables and pictures go.")] = Path("reproduction"),
     docs: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Renew the pages of this documentation instead.")
@@ -41,7 +44,7 @@ def reproduce(
     if name is None or list_names:
         Console().print(_listed(known))
         return
-    effort = Effort(seeds or (_QUICK_SEEDS if quick else _SEEDS), quick)
+    effort = Effort(seeds or (_QUICK_SEEDS if quick else _SEEDS), quick, traces)
     found = []
     for reproduction in known.find(name):
         outcome = _run(reproduction, effort)

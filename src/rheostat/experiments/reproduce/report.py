@@ -27,7 +27,8 @@ def _paragraphs(reproduction: Reproduction, outcome: Outcome, effort: Effort, pi
 def command(reproduction: Reproduction, effort: Effort) -> str:
     """What to type for the same result."""
     quick = " --quick" if effort.quick else ""
-    return f"rheostat reproduce {reproduction.name} --seeds {effort.seeds}{quick}"
+    traces = " --traces DIR" if effort.traces else ""
+    return f"rheostat reproduce {reproduction.name} --seeds {effort.seeds}{quick}{traces}"
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:

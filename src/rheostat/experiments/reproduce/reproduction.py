@@ -24,10 +24,14 @@ class Paper:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to spend: the number of `seeds`, and whether runs are to be `quick`, for a first look."""
+    """How much to spend: the number of `seeds`, and whether runs are to be `quick`, for a first look.
+
+    `traces` is a folder with recorded loads, for experiments that can use them in place of generated ones.
+    """
 
     seeds: int = 5
     quick: bool = False
+    traces: str | None = None
 
     def choose(self, full: float, quick: float) -> float:
         """`full`, or `quick` for a first look."""
