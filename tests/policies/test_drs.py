@@ -187,6 +187,18 @@ def test_where_there_are_batches_the_micro_batch_model_is_used():
     assert f"{slow_s * 1000:.0f}ms predicted" in decisions[0].reason
 
 
+def test_above_t_max_nothing_is_removed_even_where_the_model_has_executors_do_harm():
+    wanted = goal(ONE, latency="2s", total=50)
+    # Costs of 0.2 s a task: the best number is k* = A + sqrt(A² + c0·A/c1) = 4 for A = 2 and c0 = 0.
+    policy, count = microbatch_policy(wanted, [0.4, 0.8], [{"a": 2}, {"a": 4}])
+    now = observe(ONE, {"a": (400.0, 200.0)}, {"a": 9}, latency_s=5.0, batches={"a": batch(count + 5, 1.8)})
+    policy.decide(now)
+    policy.decide(later(now, 1.0))
+    decisions = policy.decide(later(now, 2.0))
+    assert not scaled(decisions)
+    assert "the model would rather have 4 executors, but not now" in decisions[0].reason
+
+
 def test_a_model_of_batches_waits_until_one_is_measured():
     [a] = decide(goal(ONE, total=5), {"a": (400.0, 200.0)}, {"a": 4}, options={"model": "microbatch"})
     assert a == Hold(operator="a", reason="what a batch of a costs could not be measured yet")

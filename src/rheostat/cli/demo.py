@@ -126,7 +126,8 @@ def _summarise(console: Console, history: History, sla: SLA) -> None:
     met = "not measured" if rate is None else f"met in {100 * rate:.1f} % of its windows"
     console.print(f"SLA {sla}: {met}", highlight=False)
     console.print(
-        f"executor-seconds: {spent_s:,.0f}, the warm standby's included; the {peak} executors of the peak, kept all the time, would have been "
+        f"executor-seconds: {spent_s:,.0f}, the warm standby's included; "
+        f"the {peak} executors of the peak, kept all the time, would have been "
         f"{static_s:,.0f}" + (f" ({100 * (1 - spent_s / static_s):.0f} % saved)" if static_s else ""),
         highlight=False,
     )

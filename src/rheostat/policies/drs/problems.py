@@ -124,6 +124,8 @@ class FewestExecutors:
         wanted, why = self._least(situation)
         if wanted.total() < total:
             wanted, why = best_use(situation.network, total)
+        if wanted.total() < total:
+            return Proposal(running, f"{trigger}; the model would rather have {executors(wanted.total())}, but not now")
         if wanted.executors == running.executors and self._may_have(total + 1):
             wanted, why = best_use(situation.network, total + 1)
             why = f"the model sees no shortage; {why}"
