@@ -79,4 +79,3 @@ def _refined(problem: Problem, views: list[Level], scheme: np.ndarray, search: S
     for view, its_problem in zip(reversed(views), reversed(finer[:-1]), strict=True):
         scheme = anneal(its_problem, scheme[view.stands_for], search)
     return scheme
-

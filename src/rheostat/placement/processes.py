@@ -1,27 +1,40 @@
 """Which tasks of a node share a process (Ra-Stream, Algorithm 3, second half)."""
 
 import math
+from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 
 from rheostat.placement.problem import Node, Problem
 
 
-def processes(problem: Problem, scheme: np.ndarray) -> np.ndarray:
-    """The process of each task, numbered from 0 on each node.
+class Spots(NamedTuple):
+    """Node and process of every task."""
+
+    scheme: np.ndarray
+    processes: np.ndarray
+
+
+def processes(problem: Problem, scheme: np.ndarray, now: Spots | None = None) -> np.ndarray:
+    """The process of each task, numbered on each node.
 
     Pairs of tasks come by falling traffic into the same process, as far as it has room; tasks that are left over
-    fill the processes up. Where a node has no limits one process holds them all.
+    fill the processes up. Where nothing limits a process one holds them all. A process gets the number that most
+    of its tasks have `now`.
     """
     found = np.zeros(len(scheme), dtype=np.int64)
     for position in np.unique(scheme).tolist():
         tasks = np.flatnonzero(scheme == position).tolist()
-        for number, members in enumerate(_grouped(problem, problem.nodes[position], tasks)):
+        groups = _grouped(problem, problem.nodes[position], tasks)
+        for number, members in zip(_numbers(groups, position, now), groups, strict=True):
             found[members] = number
     return found
 
 
 def _grouped(problem: Problem, node: Node, tasks: list[int]) -> list[list[int]]:
+    if node.processes is None and node.process_tasks is None:
+        return [tasks]
     room = _room(node, len(tasks))
     group = {task: [task] for task in tasks}
     for one, other in _chatty_pairs(problem, group):
@@ -29,14 +42,12 @@ def _grouped(problem: Problem, node: Node, tasks: list[int]) -> list[list[int]]:
             joined = group[one] + group[other]
             group.update(dict.fromkeys(joined, joined))
     groups = list({id(members): members for members in group.values()}.values())
-    return _fitted(sorted(groups, key=len, reverse=True), room, node.processes)
+    return _fitted(sorted(groups, key=len, reverse=True), node.processes)
 
 
-def _room(node: Node, tasks: int) -> float:
+def _room(node: Node, tasks: int) -> int:
     """Tasks for each process; evenly shared out if only the number of processes is limited."""
-    if node.process_tasks is not None:
-        return node.process_tasks
-    return math.inf if node.processes is None else math.ceil(tasks / node.processes)
+    return node.process_tasks or math.ceil(tasks / (node.processes or 1))
 
 
 def _chatty_pairs(problem: Problem, tasks: dict[int, list[int]]) -> list[tuple[int, int]]:
@@ -49,7 +60,7 @@ def _chatty_pairs(problem: Problem, tasks: dict[int, list[int]]) -> list[tuple[i
     return [(one, other) for _, one, other in sorted(pairs)]
 
 
-def _fitted(groups: list[list[int]], room: float, most: int | None) -> list[list[int]]:
+def _fitted(groups: list[list[int]], most: int | None) -> list[list[int]]:
     """As many processes as allowed; the smallest groups are split up where there are too many of them."""
     if most is None:
         return groups
@@ -57,3 +68,16 @@ def _fitted(groups: list[list[int]], room: float, most: int | None) -> list[list
     for task in spare:
         min(kept, key=len).append(task)
     return kept
+
+
+def _numbers(groups: list[list[int]], node: int, now: Spots | None) -> list[int]:
+    """A number for each group: the one that most of its tasks have already, or else the least that is free."""
+    taken: set[int] = set()
+    numbers = []
+    for group in groups:
+        here = [] if now is None else [int(now.processes[task]) for task in group if now.scheme[task] == node]
+        known = [number for number, _ in Counter(here).most_common() if number not in taken]
+        numbers.append(known[0] if known else -1)
+        taken.add(numbers[-1])
+    free = (number for number in range(len(groups) + len(taken)) if number not in taken)
+    return [next(free) if number < 0 else number for number in numbers]

@@ -9,23 +9,23 @@ from rheostat.placement.pack import pack_tightly
 from rheostat.placement.partition import partition
 from rheostat.placement.placement import Placement
 from rheostat.placement.problem import Problem
-from rheostat.placement.processes import processes
+from rheostat.placement.processes import Spots, processes
 from rheostat.placement.schedule import schedule
 
 _SMALL = 1200
 """Tasks up to which a consolidated scheme is annealed all over again."""
 
 
-def ra_stream(problem: Problem, search: Search | None = None, now: np.ndarray | None = None) -> Placement:
+def ra_stream(problem: Problem, search: Search | None = None, now: Spots | None = None) -> Placement:
     """The fewest nodes within the limits, chatty tasks together on them and in their processes.
 
     `now` is where the tasks are, if they are anywhere: of nodes that are alike a subgraph gets that where most of
-    its tasks are already.
+    its tasks are already, and so does a process.
     """
     search = search or Search()
     scheme = fewest_nodes(problem, consolidate(problem, partition(problem, search)))
-    scheme = schedule(problem, refined(problem, scheme, search), now)
-    return Placement(problem, scheme, processes(problem, scheme))
+    scheme = schedule(problem, refined(problem, scheme, search), None if now is None else now.scheme)
+    return Placement(problem, scheme, processes(problem, scheme, now))
 
 
 def fewest_nodes(problem: Problem, scheme: np.ndarray) -> np.ndarray:

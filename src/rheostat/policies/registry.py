@@ -21,6 +21,7 @@ from rheostat.policies.drs.policy import Drs
 from rheostat.policies.pasps.policy import PaSps, Psps
 from rheostat.policies.policy import Policy, PolicyOptions
 from rheostat.policies.qlearning.policy import QLearning
+from rheostat.policies.rastream.policy import RaStream
 from rheostat.policies.static import Static
 from rheostat.policies.streamswitch.policy import StreamSwitch
 from rheostat.policies.threshold import Threshold
@@ -28,7 +29,18 @@ from rheostat.sla import Goal
 
 GROUP = "rheostat.policies"
 
-_BUILT_IN: tuple[type[Policy], ...] = (Static, Threshold, Drs, DrsLb, StreamSwitch, PaSps, Psps, Dabs, QLearning)
+_BUILT_IN: tuple[type[Policy], ...] = (
+    Static,
+    Threshold,
+    Drs,
+    DrsLb,
+    StreamSwitch,
+    PaSps,
+    Psps,
+    Dabs,
+    QLearning,
+    RaStream,
+)
 
 
 class PolicyWarning(UserWarning):
@@ -63,10 +75,11 @@ def policy_class(name: str) -> type[Policy]:
     return known[name]
 
 
-def make_policy(name: str, goal: Goal, options: Mapping[str, Any] | None = None) -> Policy:
-    """The policy called `name`, ready to decide. Options may be text, as from a command line."""
-    policy = policy_class(name)
-    return policy(goal, make_options(policy, options or {}))
+def make_policy(policy: str | type[Policy], goal: Goal, options: Mapping[str, Any] | None = None) -> Policy:
+    """A policy by its name, or one of your own by its class, ready to decide. Options may be text, as from a command
+    line."""
+    chosen = policy_class(policy) if isinstance(policy, str) else policy
+    return chosen(goal, make_options(chosen, options or {}))
 
 
 def make_options(policy: type[Policy], options: Mapping[str, Any]) -> PolicyOptions:

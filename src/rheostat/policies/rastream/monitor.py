@@ -1,0 +1,153 @@
+"""Ra-Stream's data monitor: what every executor, stream and node did over the frame."""
+
+from collections import deque
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+from rheostat.measure.counter import Counter
+from rheostat.measure.trimmed import trimmed_mean
+from rheostat.policies.policy import Observation
+from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState, StreamState
+
+Key = TypeVar("Key", bound=Hashable)
+
+_NEWEST = 3
+"""Periods in which a change of the rate shows."""
+
+
+class Member(NamedTuple):
+    """An executor, by its pool and its number there."""
+
+    pool: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.pool}/{self.number}"
+
+
+class Wire(NamedTuple):
+    """A stream and the operator that reads it."""
+
+    stream: str
+    consumer: str
+
+
+@dataclass
+class Series:
+    """Rates of one counter, at most as many as fit into the frame."""
+
+    samples: deque[float]
+    _counter: Counter = field(default_factory=Counter)
+
+    def see(self, value: float | None, time_s: float) -> None:
+        rate = self._counter.rate(value, time_s)
+        if rate is not None:
+            self.samples.append(rate)
+
+    def mean(self) -> float | None:
+        return trimmed_mean(self.samples)
+
+
+class Monitor:
+    """Collects a frame of samples; `full` as soon as it spans the frame."""
+
+    def __init__(self, frame_s: float) -> None:
+        self._frame_s = frame_s
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget everything: what was measured before a change says nothing about after it."""
+        self._times_s: deque[float] = deque()
+        self._arrived: dict[Member, Series] = {}
+        self._completed: dict[Member, Series] = {}
+        self._busy: dict[Member, Series] = {}
+        self._rows: dict[Wire, Series] = {}
+        self._nodes: dict[str, dict[str, deque[float]]] = {}
+        self._external: deque[float] = deque()
+
+    @property
+    def full(self) -> bool:
+        return bool(self._times_s) and self._times_s[-1] - self._times_s[0] >= self._frame_s - 1e-9
+
+    @property
+    def external_rate(self) -> float | None:
+        """Records per second that enter, over the frame."""
+        return trimmed_mean(self._external)
+
+    @property
+    def newest_rate(self) -> float | None:
+        """The same over the last few periods only, to notice a change."""
+        return trimmed_mean(list(self._external)[-_NEWEST:]) if len(self._external) >= _NEWEST else None
+
+    def see(self, observation: Observation) -> None:
+        snapshot = observation.snapshot
+        self._times_s.append(snapshot.time_s)
+        for executor in snapshot.executors:
+            if executor.id >= 0 and executor.phase is ExecutorPhase.ACTIVE:
+                self._see_executor(executor, snapshot.time_s)
+        for stream in snapshot.streams:
+            self._see_stream(stream, snapshot.time_s)
+        for node in snapshot.nodes:
+            self._see_node(node)
+        if observation.measures.external_rate is not None:
+            self._external.append(observation.measures.external_rate)
+        self._forget()
+
+    def records(self, member: Member) -> float:
+        """Records per second that reach the executor, or that it completes if those are more; 0 where unknown."""
+        return max(_mean(self._arrived, member) or 0.0, _mean(self._completed, member) or 0.0)
+
+    def cores(self, member: Member) -> float | None:
+        """Processor seconds per second that it needs to keep up with its records."""
+        busy, completed = _mean(self._busy, member), _mean(self._completed, member)
+        if busy is None or completed is None:
+            return None
+        return busy * self.records(member) / completed if completed > 0 else busy
+
+    def rate(self, stream: str, consumer: str) -> float | None:
+        """Records per second on a stream."""
+        return _mean(self._rows, Wire(stream, consumer))
+
+    def use(self, node: str, resource: str) -> float | None:
+        """The share of a node's resource in use; None where it was not measured."""
+        return trimmed_mean(self._nodes.get(node, {}).get(resource, ()))
+
+    def _see_executor(self, executor: ExecutorState, time_s: float) -> None:
+        member = Member(executor.pool, executor.id)
+        worked_s = executor.busy_s if executor.cpu_s is None else executor.cpu_s
+        for table, value in (
+            (self._arrived, executor.arrived),
+            (self._completed, executor.completed),
+            (self._busy, worked_s),
+        ):
+            table.setdefault(member, Series(deque())).see(value, time_s)
+
+    def _see_stream(self, stream: StreamState, time_s: float) -> None:
+        self._rows.setdefault(Wire(stream.name, stream.consumer), Series(deque())).see(stream.rows, time_s)
+
+    def _see_node(self, node: NodeState) -> None:
+        uses = self._nodes.setdefault(node.name, {"cpu": deque(), "memory": deque(), "io": deque()})
+        for resource, value in (("cpu", node.cpu), ("memory", node.memory), ("io", node.io)):
+            if value is not None:
+                uses[resource].append(value)
+
+    def _forget(self) -> None:
+        """Drop what is older than the frame: one sample of everything for each period that has passed out of it."""
+        while len(self._times_s) > 1 and self._times_s[-1] - self._times_s[1] >= self._frame_s:
+            self._times_s.popleft()
+        for samples in self._samples():
+            while len(samples) > len(self._times_s):
+                samples.popleft()
+
+    def _samples(self) -> Iterable[deque[float]]:
+        yield self._external
+        for table in (self._arrived, self._completed, self._busy):
+            yield from (series.samples for series in table.values())
+        yield from (series.samples for series in self._rows.values())
+        for uses in self._nodes.values():
+            yield from uses.values()
+
+
+def _mean(table: Mapping[Key, Series], key: Key) -> float | None:
+    return table[key].mean() if key in table else None

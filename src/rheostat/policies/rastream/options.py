@@ -1,0 +1,81 @@
+"""What Ra-Stream can be told: the paper's parameters (Table 4), and what the paper leaves open."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from rheostat.duration import Duration, positive_seconds, seconds
+from rheostat.placement import Annealing, Costs, Limits, Search, Weights
+from rheostat.placement.objective import EPSILON
+from rheostat.policies.policy import PolicyOptions
+
+Told = msgspec.Meta
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class RaStreamOptions(PolicyOptions, frozen=True, kw_only=True):
+    """`scaling` says how many executors there are; all the others are about where."""
+
+    scaling: Annotated[str, Told(description="the policy that says how many executors each operator has")] = "static"
+    scaling_options: Annotated[dict[str, Any], Told(description="options of that policy")] = {}
+    algorithm: Annotated[
+        Literal["ra-stream", "annealing", "even", "sp-ant", "metis"],
+        Told(description="how executors find their nodes; the others are for comparison"),
+    ] = "ra-stream"
+    t_under: Annotated[Share, Told(description="T_under, the utilisation below which a node is too empty")] = 0.60
+    t_over: Annotated[Share, Told(description="T_over, the utilisation above which a node is too full")] = 0.75
+    alpha: Annotated[Share, Told(description="α (and γ), the weight of the processor in a node's utilisation")] = 0.50
+    beta: Annotated[Share, Told(description="β (and δ), the weight of memory; I/O has the rest")] = 0.35
+    epsilon: Annotated[Share, Told(description="ε, the weight of the cut against the balance of subgraphs")] = EPSILON
+    frame: Annotated[
+        Duration, Told(description="st, the time over which rates are averaged, and before the first plan")
+    ] = "30s"
+    rate_change: Annotated[
+        float, Told(gt=0, description="the share by which the rate must have changed for a new plan")
+    ] = 0.2
+    margin: Annotated[
+        Share, Told(description="the share by which the cost of communication must fall for executors to move")
+    ] = 0.1
+    horizon: Annotated[
+        Duration, Told(description="how long a plan is expected to last: its gain is counted so long")
+    ] = "5m"
+    pause: Annotated[Duration, Told(description="how long an executor stands still when it moves")] = "4s"
+    process_cost: Annotated[Duration, Told(description="C_CP, the way of a record between two processes")] = "200us"
+    node_cost: Annotated[Duration, Told(description="C_CN, the way of a record between two nodes")] = "1ms"
+    processes: Annotated[
+        Count | None, Told(description="processes on each node; left out: as many as it has slots")
+    ] = None
+    process_executors: Annotated[Count | None, Told(description="executors in each process; left out: any number")] = (
+        None
+    )
+    seed: Annotated[int, Told(ge=0, description="of everything random in the search")] = 0
+
+    def __post_init__(self) -> None:
+        for each in (self.limits, self.costs, self.frame_s, self.horizon_s, self.pause_s):
+            assert each is not None
+
+    @property
+    def limits(self) -> Limits:
+        weights = Weights(self.alpha, self.beta)
+        return Limits(self.t_under, self.t_over, weights, weights)
+
+    @property
+    def costs(self) -> Costs:
+        return Costs(seconds(self.process_cost, "process_cost"), seconds(self.node_cost, "node_cost"))
+
+    @property
+    def search(self) -> Search:
+        return Search(self.epsilon, Annealing(), self.seed)
+
+    @property
+    def frame_s(self) -> float:
+        return positive_seconds(self.frame, "frame")
+
+    @property
+    def horizon_s(self) -> float:
+        return positive_seconds(self.horizon, "horizon")
+
+    @property
+    def pause_s(self) -> float:
+        return seconds(self.pause, "pause")

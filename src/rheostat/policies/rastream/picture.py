@@ -1,0 +1,129 @@
+"""The task graph and the nodes as they were measured, and where the executors are now."""
+
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from rheostat.placement import Edge, Limits, Node, Placement, Problem, Resources, Task, TaskGraph, Weights
+from rheostat.placement.processes import Spots
+from rheostat.placement.shares import task_shares
+from rheostat.placement.traffic import task_edges
+from rheostat.plan import Plan
+from rheostat.policies.policy import Observation
+from rheostat.policies.rastream.monitor import Member, Monitor
+from rheostat.policies.rastream.options import RaStreamOptions
+from rheostat.snapshot import ExecutorState, NodeState
+from rheostat.topology import Topology
+
+
+class NotKnownError(Exception):
+    """Why nothing can be placed now, in words."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Every executor that serves, in the order of `members`, as a task of `problem`; `now` is where they are."""
+
+    members: tuple[Member, ...]
+    problem: Problem
+    now: Placement
+
+    @property
+    def spots(self) -> Spots:
+        return Spots(self.now.scheme, self.now.processes)
+
+
+def take(topology: Topology, observation: Observation, monitor: Monitor, options: RaStreamOptions) -> Picture:
+    """The picture of the frame that `monitor` has seen; fails with what is missing for one."""
+    nodes = [node for node in observation.snapshot.nodes if node.up]
+    if not nodes:
+        raise NotKnownError("the plant does not tell its nodes: nothing can be placed")
+    executors = _executors(observation, {node.name for node in nodes})
+    demands = _demands(executors, nodes, monitor)
+    known = [resource for resource in Resources._fields if any(getattr(d, resource) for d in demands.values())]
+    graph = TaskGraph.of(
+        [Task(str(member), demands[member]) for member in executors],
+        _edges(topology, observation.plan, list(executors), monitor),
+    )
+    problem = Problem(graph, tuple(_node(node, nodes, options) for node in nodes), _limits(options, known))
+    position = {node.name: index for index, node in enumerate(nodes)}
+    states = executors.values()
+    scheme = np.array([position[str(state.node)] for state in states], dtype=np.int64)
+    processes = np.array([state.process or 0 for state in states], dtype=np.int64)
+    return Picture(tuple(executors), problem, Placement(problem, scheme, processes))
+
+
+def _executors(observation: Observation, nodes: set[str | None]) -> dict[Member, ExecutorState]:
+    """Those that the plan wants, all of which must be there, on a node that is known."""
+    seen = {Member(state.pool, state.id): state for state in observation.snapshot.executors}
+    wanted = [Member(name, number) for name, pool in observation.plan.pools.items() for number in pool.executors]
+    for member in wanted:
+        if member not in seen:
+            raise NotKnownError(f"executor {member.number} of {member.pool!r} is not there yet")
+        if seen[member].node not in nodes:
+            raise NotKnownError(f"the node of executor {member.number} of {member.pool!r} is not known")
+    return {member: seen[member] for member in wanted}
+
+
+def _demands(
+    executors: dict[Member, ExecutorState], nodes: list[NodeState], monitor: Monitor
+) -> dict[Member, Resources]:
+    """Processor as each executor used it itself, where it tells; else, and for the others, its share of its node's
+    use (Ra-Stream eq. 3 to 5)."""
+    demands: dict[Member, Resources] = {}
+    for node in nodes:
+        here = {str(member): monitor.records(member) for member, it in executors.items() if it.node == node.name}
+        uses = [(monitor.use(node.name, resource) or 0.0) for resource in Resources._fields]
+        shares = task_shares(here, Resources(*uses)) if here else {}
+        for member, it in executors.items():
+            if it.node == node.name:
+                supply, share = _supply(node, nodes), shares[str(member)]
+                cores = monitor.cores(member)
+                cpu = share.cpu * supply.cpu if cores is None else cores
+                demands[member] = Resources(cpu, share.memory * supply.memory, share.io * supply.io)
+    return demands
+
+
+def _supply(node: NodeState, nodes: list[NodeState]) -> Resources:
+    """Cores; memory in parts of the largest node's; I/O as it is."""
+    largest = max((each.memory_bytes or 0 for each in nodes), default=0)
+    memory = (node.memory_bytes or largest) / largest if largest else 1.0
+    return Resources(node.cores or float(node.slots or 1), memory, 1.0)
+
+
+def _node(node: NodeState, nodes: list[NodeState], options: RaStreamOptions) -> Node:
+    """As many executors as the processes hold, and no more than there are slots."""
+    slots, each, number = node.slots, options.process_executors, options.processes
+    if each is None and slots is not None:
+        each = slots if number is None else -(-slots // number)
+    if number is None and slots is not None and each is not None:
+        number = max(1, slots // each)
+    return Node(node.name, _supply(node, nodes), number, each)
+
+
+def _limits(options: RaStreamOptions, known: list[str]) -> Limits:
+    """The weights of what was not measured fall to the others: unknown is not idle."""
+    weights = options.limits.weights
+    told = {name: getattr(weights, name) if name in known else 0.0 for name in Resources._fields}
+    total = sum(told.values())
+    if total == 0:
+        return options.limits
+    fair = Weights(told["cpu"] / total, told["memory"] / total)
+    return msgspec.structs.replace(options.limits, weights=fair, surplus=fair)
+
+
+def _edges(topology: Topology, plan: Plan, members: list[Member], monitor: Monitor) -> list[Edge]:
+    records: dict[str, dict[str, float]] = {}
+    for member in members:
+        records.setdefault(member.pool, {})[str(member)] = monitor.records(member)
+    return [
+        edge
+        for stream in topology.streams
+        if stream.producer in topology.operators
+        for edge in task_edges(
+            monitor.rate(stream.name, stream.consumer) or 0.0,
+            records[plan.pool_of[stream.producer]],
+            records[plan.pool_of[stream.consumer]],
+        )
+    ]

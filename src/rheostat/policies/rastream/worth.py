@@ -1,0 +1,74 @@
+"""Whether a new placement is worth the moves that it takes."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rheostat.duration import human
+from rheostat.placement import Placement
+from rheostat.placement.draft import Draft
+from rheostat.policies.rastream.options import RaStreamOptions
+
+
+class Judgement(NamedTuple):
+    """Whether to move, and why (not)."""
+
+    go: bool
+    why: str
+
+
+def judge(now: Placement, then: Placement, options: RaStreamOptions) -> Judgement:
+    """Relief of a node that is too full counts most, then fewer nodes, then less communication.
+
+    Nodes saved over the horizon are held against the executors' time that moves cost; seconds that records save
+    on their way against those that they wait while executors move.
+    """
+    moved = moves(now, then)
+    if not len(moved):
+        return Judgement(False, "every executor is where it should be")
+    too_full = _overfull(now) - _overfull(then)
+    if too_full > 0:
+        return Judgement(True, f"{too_full} node{'s' * (too_full > 1)} fewer too full")
+    saved = now.nodes_used - then.nodes_used
+    if saved < 0:
+        return Judgement(False, f"{-saved} nodes more would relieve none that is too full")
+    if saved > 0:
+        return _fewer_nodes(saved, len(moved), then.nodes_used, options)
+    return _less_communication(now, then, moved, options)
+
+
+def moves(now: Placement, then: Placement) -> np.ndarray:
+    """The tasks that change node or process."""
+    return np.flatnonzero((now.scheme != then.scheme) | (now.processes != then.processes))
+
+
+def _fewer_nodes(saved: int, moved: int, left: int, options: RaStreamOptions) -> Judgement:
+    gain_s, cost_s = saved * options.horizon_s, moved * options.pause_s
+    what = f"{left} nodes instead of {left + saved}"
+    if gain_s <= cost_s:
+        return Judgement(False, f"{what} would save {human(gain_s)}, but cost {human(cost_s)} of executors that move")
+    return Judgement(True, what)
+
+
+def _less_communication(now: Placement, then: Placement, moved: np.ndarray, options: RaStreamOptions) -> Judgement:
+    before, after = now.ways.cost(options.costs), then.ways.cost(options.costs)
+    share = 1 - after / before if before > 0 else 0.0
+    what = f"{share:.0%} less communication"
+    if share <= options.margin:
+        return Judgement(False, f"{what} is not more than the margin of {options.margin:.0%}")
+    gain, cost = (before - after) * options.horizon_s, _waiting(now, moved, options.pause_s)
+    if gain <= cost:
+        return Judgement(False, f"{what} would be lost again by the moves of {len(moved)} executors")
+    return Judgement(True, what)
+
+
+def _waiting(now: Placement, moved: np.ndarray, pause_s: float) -> float:
+    """Seconds that records wait in all while the executors they go to stand still."""
+    graph = now.problem.graph
+    concerned = np.isin(graph.ends, moved).any(axis=1)
+    return float(graph.rates[concerned].sum()) * pause_s * pause_s / 2
+
+
+def _overfull(placement: Placement) -> int:
+    draft = Draft(placement.problem, placement.scheme)
+    return sum(draft.overfull(node) for node in draft.in_use)
