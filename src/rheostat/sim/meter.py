@@ -1,5 +1,7 @@
 """Reads a snapshot off the simulated cluster: counters as they are, latencies since the reading before."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from rheostat.sim import state as tables
@@ -52,7 +54,7 @@ class Meter:
         self._cluster.state.world.latency_max[:] = 0.0
 
     def _operator(self, position: int, name: str) -> OperatorState:
-        row, last = self._cluster.state.operators[position], self._last_operators[position]
+        row, last = _plain(self._cluster.state.operators[position]), _plain(self._last_operators[position])
         batched = row.mode == tables.MICRO_BATCH
         return OperatorState(
             name=name,
@@ -63,19 +65,17 @@ class Meter:
             busy_s=self._operator_busy_s(position),
             latency=self._latency(1 + position, row, last, int(row.completed - last.completed)),
             oldest_s=oldest_waiting_s(self._cluster, name),
-            arrival_scv=_scv(*(row[field] - last[field] for field in ("gap_count", "gap_sum", "gap_squares"))),
-            service_scv=_scv(
-                *(row[field] - last[field] for field in ("service_count", "service_sum", "service_squares"))
-            ),
+            arrival_scv=_scv(*_growth(row, last, "gap_count", "gap_sum", "gap_squares")),
+            service_scv=_scv(*_growth(row, last, "service_count", "service_sum", "service_squares")),
             batch=_batch(row) if batched else None,
             grouping=None if row.grouping == tables.BY_KEY else _GROUPING_NAMES[int(row.grouping)],
         )
 
     def _topology_latency(self) -> Latency | None:
-        world, last = self._cluster.state.world[0], self._last_world[0]
+        world, last = _plain(self._cluster.state.world[0]), _plain(self._last_world[0])
         return self._latency(0, world, last, int(world.left - last.left))
 
-    def _latency(self, row: int, now: np.record, last: np.record, count: int) -> Latency | None:
+    def _latency(self, row: int, now: SimpleNamespace, last: SimpleNamespace, count: int) -> Latency | None:
         if count == 0:
             return None
         bins = slice(row * BINS, (row + 1) * BINS)
@@ -91,7 +91,7 @@ class Meter:
         )
 
     def _executor(self, executor: Executor) -> ExecutorState:
-        row = self._cluster.state.executors[executor.index]
+        row = _plain(self._cluster.state.executors[executor.index])
         busy_s = float(row.busy_s) - self._work_ahead_s(row)
         if row.current != tables.NONE:
             busy_s += self._cluster.now_s - float(row.started)
@@ -109,9 +109,9 @@ class Meter:
             process=executor.process,
         )
 
-    def _work_ahead_s(self, row: np.record) -> float:
+    def _work_ahead_s(self, row: SimpleNamespace) -> float:
         """What an executor still has to do of its share in a batch: booked when the batch began, not yet worked."""
-        return float(np.clip(row.free_at - self._cluster.now_s, 0.0, row.ahead_s))
+        return float(min(max(row.free_at - self._cluster.now_s, 0.0), row.ahead_s))
 
     def _operator_busy_s(self, position: int) -> float:
         """Service drawn so far, without what is still ahead of those who are at it."""
@@ -119,7 +119,7 @@ class Meter:
         first = position * int(state.world[0].width)
         busy_s = float(state.operators[position].service_sum)
         for index in state.server.executor[first : first + int(state.operators[position].servers)]:
-            row = state.executors[index]
+            row = _plain(state.executors[index])
             if row.current != tables.NONE and state.tuples[row.current].operator == position:
                 busy_s -= float(row.done) - now_s
             elif state.operators[position].batch_rows:
@@ -170,7 +170,16 @@ class Meter:
 _GROUPING_NAMES = {code: name for name, code in GROUPINGS.items()}
 
 
-def _batch(row: np.record) -> Batch:
+def _plain(row: np.record) -> SimpleNamespace:
+    """A record's fields as Python numbers: numpy takes as long for one of them as for all at once."""
+    return SimpleNamespace(**dict(zip(row.dtype.names or (), row.item(), strict=True)))
+
+
+def _growth(now: SimpleNamespace, last: SimpleNamespace, *fields: str) -> list[float]:
+    return [getattr(now, field) - getattr(last, field) for field in fields]
+
+
+def _batch(row: SimpleNamespace) -> Batch:
     return Batch(
         count=int(row.batch_count),
         duration_s=float(row.batch_duration_s),
