@@ -21,6 +21,7 @@ from rheostat.journal import Journal
 from rheostat.loop.controller import Controller, Listener
 from rheostat.loop.options import LoopOptions
 from rheostat.plan import Plan
+from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import Snapshot
@@ -33,6 +34,7 @@ from rheostat.spark.pools import Pools
 from rheostat.spark.results import Sink
 from rheostat.spark.runtime import Runtime
 from rheostat.spark.session import Setting, build_session
+from rheostat.spark.unit import Unit, units_of
 from rheostat.topology import Topology as Blueprint
 
 JOURNAL = "journal.db"
@@ -89,7 +91,7 @@ def start(
     topology: Blueprint,
     *,
     sla: str | SLA | Sequence[SLA] = (),
-    policy: str = "threshold",
+    policy: str | type[Policy] = "threshold",
     options: Mapping[str, Any] | None = None,
     budget: Budget | None = None,
     executors: Mapping[str, int] | int = 1,
@@ -112,13 +114,14 @@ def start(
 
     It runs in the session `spark`, or in one made for `master` or `cluster` with Spark's `settings`, which ends
     with it. `executors` and `standby` are what it starts with, by operator, unless the journal in `directory` knows
-    better. `nodes` pins an operator's pool to a node. Results go to `sinks`, by operator; by default to files in
+    better. Operators that are `fused` into one query share a pool. `nodes` pins an operator's pool to a node. Results go to `sinks`, by operator; by default to files in
     `directory`.
     """
     goal = Goal(topology, _slas(sla), budget or Budget())
     decider = make_policy(policy, goal, options)
     loop = LoopOptions(period, t_ra=t_ra, settle=settle, dry_run=dry_run)
-    initial = Plan.initial(topology, executors, standby=standby)
+    groups = [tuple(group) for group in fused]
+    initial = Plan.initial(topology, executors, standby=standby, shared=_operators_in(units_of(topology, groups)))
     folder = Path(directory)
     with ExitStack() as undo:
         session = spark or undo.enter_context(_session(topology.name, master, cluster, settings))
@@ -128,7 +131,7 @@ def start(
             session,
             folder,
             sinks=sinks,
-            fused=fused,
+            fused=groups,
             placement=lambda operator, df: pools[0].place(operator, df),
         )
         undo.callback(runtime.directory.release)
@@ -163,6 +166,11 @@ def _slas(sla: str | SLA | Sequence[SLA]) -> tuple[SLA, ...]:
     return (sla,) if isinstance(sla, SLA) else tuple(sla)
 
 
+def _operators_in(units: Iterable[Unit]) -> list[tuple[str, ...]]:
+    """The operators of one query share a pool: one stage may hold several of them, and runs in one place."""
+    return [tuple(operator.name for operator in unit.operators) for unit in units if len(unit.operators) > 1]
+
+
 @contextmanager
 def _session(
     name: str,
@@ -184,7 +192,8 @@ def _pools(
     master = str(spark.sparkContext.master)
     if master.startswith("local") and not master.startswith("local-cluster"):
         return NoPools(plan)
-    return Pools(spark, topology, plan, nodes=nodes, directory=str(folder.absolute()))
+    by_pool = {plan.pool_of.get(name, name): node for name, node in (nodes or {}).items()}
+    return Pools(spark, topology, plan, nodes=by_pool, directory=str(folder.absolute()))
 
 
 def _last_snapshot(journal: Journal) -> Snapshot | None:
