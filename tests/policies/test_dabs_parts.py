@@ -11,7 +11,7 @@ from rheostat.forecast.regression import best_curve
 from rheostat.policies.dabs.degree import Need
 from rheostat.policies.dabs.monitor import NotKnownError
 from rheostat.policies.dabs.options import DabsOptions
-from rheostat.policies.dabs.processors import usable_alone, usable_by_pool, usable_share
+from rheostat.policies.dabs.processors import Cores, usable_alone, usable_share
 from rheostat.policies.dabs.volumes import VolumeEstimator
 from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState
 from rheostat.topology import Operator, Source, Topology
@@ -48,15 +48,15 @@ def test_an_operator_counts_on_the_least_of_its_executors_and_neighbours_take_fr
 
     seen = iteration(snapshots([1] * 6, extra=extra))
     crowded, alone = 0.3 * 1.0 + (2.0 - 1.8) / 3, 0.3 + 0.7
-    assert usable_by_pool("work", seen, 1.0, 0.3) == pytest.approx(min(crowded, alone))
+    assert Cores(seen).usable_by_pool("work", 1.0, 0.3) == pytest.approx(min(crowded, alone))
 
 
 def test_useful_time_stands_for_processor_time_and_nothing_for_nothing():
     def busy_only(time_s):
         return {"executors": (ExecutorState("work", 0, ExecutorPhase.ACTIVE, busy_s=0.5 * time_s),)}
 
-    assert usable_by_pool("work", iteration(snapshots([1] * 6, extra=busy_only)), 1.0, 0.3) == pytest.approx(0.8)
-    assert usable_by_pool("work", iteration(snapshots([1] * 6)), 1.0, 0.3) is None
+    assert Cores(iteration(snapshots([1] * 6, extra=busy_only))).usable_by_pool("work", 1.0, 0.3) == pytest.approx(0.8)
+    assert Cores(iteration(snapshots([1] * 6))).usable_by_pool("work", 1.0, 0.3) is None
 
 
 # --- degrees ----------------------------------------------------------------------------------------------------

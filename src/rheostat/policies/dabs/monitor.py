@@ -2,12 +2,16 @@
 
 from collections import deque
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from rheostat.duration import human
 from rheostat.policies.dabs.options import DabsOptions
 from rheostat.policies.policy import Observation
-from rheostat.snapshot import ExecutorState, OperatorState, Snapshot, StreamState
+from rheostat.snapshot import ExecutorState, OperatorState, Snapshot
+
+Rows = dict[tuple[str, str], int | None]
+"""What went over each stream so far, by its name and its reader."""
 
 _ROUNDING_S = 1e-6
 
@@ -47,20 +51,26 @@ class Iteration:
 
     def rows(self, stream: str, consumer: str) -> float | None:
         """What went over a stream; None where that is not measured."""
-        first, last = (_stream(snapshot, stream, consumer) for snapshot in (self.snapshots[0], self.now))
-        if first is None or last is None or first.rows is None or last.rows is None or last.rows < first.rows:
-            return None
-        return float(last.rows - first.rows)
+        first, last = (rows.get((stream, consumer)) for rows in self._rows_at_ends)
+        return None if first is None or last is None or last < first else float(last - first)
 
     def used(self, executor: ExecutorState) -> float | None:
         """The share of a core that `executor` used: its processor time, or its useful time where that is unknown."""
-        before = next((e for e in self.snapshots[0].executors_of(executor.pool) if e.id == executor.id), None)
+        before = self._executors_before.get((executor.pool, executor.id))
         if before is None:
             return None
         for last, first in ((executor.cpu_s, before.cpu_s), (executor.busy_s, before.busy_s)):
             if last is not None and first is not None and last >= first:
                 return (last - first) / self.length_s
         return None
+
+    @cached_property
+    def _executors_before(self) -> dict[tuple[str, int], ExecutorState]:
+        return {(state.pool, state.id): state for state in self.snapshots[0].executors}
+
+    @cached_property
+    def _rows_at_ends(self) -> tuple[Rows, Rows]:
+        return _rows(self.snapshots[0]), _rows(self.now)
 
     def _over(self, what: str, operator: str, field: str) -> float:
         ends = (getattr(self._operator(snapshot, operator), field) for snapshot in (self.snapshots[0], self.now))
@@ -107,8 +117,8 @@ class Monitor:
         return not self._snapshots or time_s >= self._snapshots[-1].time_s + self._options.sample_s - _ROUNDING_S
 
 
-def _stream(snapshot: Snapshot, name: str, consumer: str) -> StreamState | None:
-    return next((each for each in snapshot.streams if each.name == name and each.consumer == consumer), None)
+def _rows(snapshot: Snapshot) -> Rows:
+    return {(stream.name, stream.consumer): stream.rows for stream in snapshot.streams}
 
 
 def _known(value: float | None, what: str) -> float:

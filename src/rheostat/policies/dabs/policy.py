@@ -10,8 +10,8 @@ from typing import ClassVar
 from rheostat.decision import Decision, Effect, Hold, Regroup, Scale
 from rheostat.policies.dabs.bottleneck import other_bottleneck
 from rheostat.policies.dabs.monitor import Iteration, Monitor, NotKnownError
-from rheostat.policies.dabs.needs import Needs, PoolNeed
 from rheostat.policies.dabs.options import DabsOptions
+from rheostat.policies.dabs.outlook import Outlooks, PoolNeed
 from rheostat.policies.policy import Observation, PolicyOptions
 from rheostat.sla import Goal
 from rheostat.words import executors
@@ -28,7 +28,7 @@ class Dabs:
         self.options = options
         self._goal = goal
         self._monitor = Monitor(options)
-        self._needs = Needs(goal.topology, options)
+        self._outlooks = Outlooks(goal.topology, options)
         for name in options.reservation if isinstance(options.reservation, dict) else ():
             goal.topology.operator(name)
 
@@ -63,7 +63,7 @@ class Dabs:
         plan, total = observation.plan, self._goal.budget.total
         spare = float("inf") if total is None else total - plan.total
         try:
-            volumes = self._needs.volumes(iteration)
+            outlook = self._outlooks.after(iteration)
         except NotKnownError as unknown:
             return _hold_all(observation, str(unknown))
         decisions: list[Decision] = []
@@ -71,7 +71,7 @@ class Dabs:
             if not plan.sharing(pool):
                 continue
             try:
-                decisions.append(self._judge(self._needs.of(pool, plan, iteration, volumes), iteration, pool, spare))
+                decisions.append(self._judge(outlook.of(pool, plan), iteration, pool, spare))
             except NotKnownError as unknown:
                 decisions.append(Hold(operator=plan.sharing(pool)[0], reason=str(unknown)))
             if isinstance(decided := decisions[-1], Scale):

@@ -1,7 +1,5 @@
 """How much of a core an executor can count on (DABS-Storm eq. 7 and 8)."""
 
-from collections.abc import Sequence
-
 from rheostat.policies.dabs.monitor import Iteration
 from rheostat.snapshot import ExecutorPhase, ExecutorState
 
@@ -22,33 +20,31 @@ def usable_alone(used: float, reserved: float, weight: float) -> float:
     return usable_share(used, reserved, weight, 1.0 - used, 1)
 
 
-def usable_by_pool(pool: str, iteration: Iteration, reserved: float, weight: float) -> float | None:
-    """UtilCPU of an operator (eq. 8): the least over the executors that serve it; None where none was measured.
+class Cores:
+    """What executors left idle of the cores of each node over an iteration."""
 
-    An executor on a node shares its cores with the others there. One on no known node has a core of its own.
-    """
-    shares = [_usable(executor, iteration, reserved, weight) for executor in iteration.now.active(pool)]
-    known = [share for share in shares if share is not None]
-    return min(known) if known else None
+    def __init__(self, iteration: Iteration) -> None:
+        self._iteration = iteration
+        self._idle = {node.name: node.cores for node in iteration.now.nodes if node.cores is not None}
+        self._threads = dict.fromkeys(self._idle, 0)
+        for executor in iteration.now.executors:
+            if executor.node in self._idle and executor.phase in _WORKING:
+                self._idle[executor.node] -= iteration.used(executor) or 0.0
+                self._threads[executor.node] += 1
 
+    def usable_by_pool(self, pool: str, reserved: float, weight: float) -> float | None:
+        """UtilCPU of an operator (eq. 8): the least over the executors that serve it; None where none was measured.
 
-def _usable(executor: ExecutorState, iteration: Iteration, reserved: float, weight: float) -> float | None:
-    used = iteration.used(executor)
-    if used is None:
-        return None
-    cores = _cores(executor, iteration)
-    if cores is None:
-        return usable_alone(used, reserved, weight)
-    neighbours = [other for other in iteration.now.executors if other.node == executor.node and other.phase in _WORKING]
-    idle = cores - sum(_used_or_nothing(neighbours, iteration))
-    return usable_share(used, reserved, weight, idle, len(neighbours))
+        An executor on a node shares its cores with the others there. One on no known node has a core of its own.
+        """
+        shares = [self._usable(executor, reserved, weight) for executor in self._iteration.now.active(pool)]
+        known = [share for share in shares if share is not None]
+        return min(known) if known else None
 
-
-def _cores(executor: ExecutorState, iteration: Iteration) -> float | None:
-    node = next((node for node in iteration.now.nodes if node.name == executor.node), None)
-    return None if node is None else node.cores
-
-
-def _used_or_nothing(executors: Sequence[ExecutorState], iteration: Iteration) -> list[float]:
-    """A neighbour that is not known to have done anything is no reason to count on less."""
-    return [iteration.used(executor) or 0.0 for executor in executors]
+    def _usable(self, executor: ExecutorState, reserved: float, weight: float) -> float | None:
+        used = self._iteration.used(executor)
+        if used is None:
+            return None
+        if executor.node not in self._idle:
+            return usable_alone(used, reserved, weight)
+        return usable_share(used, reserved, weight, self._idle[executor.node], self._threads[executor.node])
