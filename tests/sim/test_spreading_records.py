@@ -296,9 +296,12 @@ def test_a_restart_is_charged_for_another_degree_but_not_for_another_grouping():
     it.apply(plan)
     it.cluster.advance(3.0)
     assert row(it).completed == pytest.approx(300, abs=60)
-    it.apply(scaled(plan, 3))
+    plan = scaled(plan, 3)
+    it.apply(plan)
     before = int(row(it).completed)
     it.cluster.advance(7.5)
     assert row(it).completed <= before + 2
+    assert it.reached(plan) == set(), "no change is real as long as everything stands still for it"
     it.cluster.advance(10.0)
     assert row(it).completed > before + 500
+    assert it.reached(plan) == {"op"}

@@ -228,7 +228,7 @@ class Cluster:
             self.state.server.executor[operator * self.state.world[0].width + pool.servers] = executor.index
             pool.servers += 1
             self._do(control.RESIZED, operator)
-        if self.now_s < self._still_until_s:
+        if self.stands_still:
             self._pause_executors([executor], self._still_until_s - self.now_s)
         self._do(control.RESUME, executor.index)
         for name in operators:
@@ -346,6 +346,11 @@ class Cluster:
         self.switching_executor_s += duration_s * executors
 
     # --- pauses and failures -----------------------------------------------------------------------------------
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether the whole topology is paused now."""
+        return self.now_s < self._still_until_s
 
     def pause_topology(self, duration_s: float) -> None:
         """Stop everything for a while, as engines do that restart for a change."""

@@ -74,6 +74,9 @@ class SimPlant:
         return tuple(obstacles)
 
     def reached(self, plan: Plan) -> frozenset[str]:
+        """No change is real as long as the topology stands still for it."""
+        if self.cluster.stands_still:
+            return frozenset()
         return frozenset(operator for operator in self.topology.operators if self._is_real(operator, plan))
 
     def _is_real(self, operator: str, plan: Plan) -> bool:
