@@ -34,7 +34,6 @@ from rheostat.spark.pools import Pools
 from rheostat.spark.results import Sink
 from rheostat.spark.runtime import Runtime
 from rheostat.spark.session import Setting, build_session
-from rheostat.spark.unit import Unit, units_of
 from rheostat.topology import Topology as Blueprint
 
 JOURNAL = "journal.db"
@@ -103,6 +102,7 @@ def start(
     settings: Mapping[str, Setting] | None = None,
     sinks: Mapping[str, Sink | Path | str] | None = None,
     fused: Iterable[Sequence[str]] = (),
+    shared: Iterable[Sequence[str]] = (),
     nodes: Mapping[str, str] | None = None,
     period: Duration = "1s",
     t_ra: Duration = 0,
@@ -114,14 +114,14 @@ def start(
 
     It runs in the session `spark`, or in one made for `master` or `cluster` with Spark's `settings`, which ends
     with it. `executors` and `standby` are what it starts with, by operator, unless the journal in `directory` knows
-    better. Operators that are `fused` into one query share a pool. `nodes` pins an operator's pool to a node. Results go to `sinks`, by operator; by default to files in
-    `directory`.
+    better. Each group of operators in `shared` has one pool of executors, each in `fused` one query as well. `nodes`
+    pins an operator's pool to a node. Results go to `sinks`, by operator; by default to files in `directory`.
     """
     goal = Goal(topology, _slas(sla), budget or Budget())
     decider = make_policy(policy, goal, options)
     loop = LoopOptions(period, t_ra=t_ra, settle=settle, dry_run=dry_run)
     groups = [tuple(group) for group in fused]
-    initial = Plan.initial(topology, executors, standby=standby, shared=_operators_in(units_of(topology, groups)))
+    initial = Plan.initial(topology, executors, standby=standby, shared=_sharing(topology, groups, shared))
     folder = Path(directory)
     with ExitStack() as undo:
         session = spark or undo.enter_context(_session(topology.name, master, cluster, settings))
@@ -160,15 +160,18 @@ def run(topology: Blueprint, *, for_: Duration | None = None, **options: Any) ->
             _LOG.info("stopping after the batches under way")
 
 
+def _sharing(
+    topology: Blueprint, fused: Iterable[Sequence[str]], shared: Iterable[Sequence[str]]
+) -> list[tuple[str, ...]]:
+    """The groups that have a pool in common: one query cannot be in several. A source is in none."""
+    groups = [tuple(name for name in group if name not in topology.sources) for group in (*fused, *shared)]
+    return [group for group in groups if len(group) > 1]
+
+
 def _slas(sla: str | SLA | Sequence[SLA]) -> tuple[SLA, ...]:
     if isinstance(sla, str):
         return (SLA.parse(sla),)
     return (sla,) if isinstance(sla, SLA) else tuple(sla)
-
-
-def _operators_in(units: Iterable[Unit]) -> list[tuple[str, ...]]:
-    """The operators of one query share a pool: one stage may hold several of them, and runs in one place."""
-    return [tuple(operator.name for operator in unit.operators) for unit in units if len(unit.operators) > 1]
 
 
 @contextmanager
