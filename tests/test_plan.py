@@ -40,6 +40,13 @@ def test_an_initial_plan_spreads_substreams_evenly_in_contiguous_order():
     assert (START.total, START.size("count"), START.revision) == (6, 3, 0)
 
 
+def test_operators_that_share_a_pool_have_the_largest_number_that_one_of_them_is_given():
+    plan = Plan.initial(TOPOLOGY, {"split": 2, "count": 3}, standby={"split": 1}, shared=[("split", "count")])
+    assert plan.pools == {"split+count": PoolPlan.of(3, 1), "rank": PoolPlan.of(1)}
+    assert plan.sharing("split+count") == ["split", "count"]
+    assert plan.assignment["count"] == START.assignment["count"]
+
+
 def test_an_initial_plan_without_executors_is_refused():
     with pytest.raises(ConfigError, match="operator 'count': 0 executors"):
         Plan.initial(TOPOLOGY, {"count": 0})

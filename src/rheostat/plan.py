@@ -49,17 +49,24 @@ class Plan(msgspec.Struct, frozen=True):
         *,
         standby: Mapping[str, int] | None = None,
         grouping: Mapping[str, str] | None = None,
+        shared: Iterable[Sequence[str]] = (),
     ) -> "Plan":
-        """A pool for each operator, its substreams spread evenly in contiguous order."""
-        sizes = {n: executors if isinstance(executors, int) else executors.get(n, 1) for n in topology.operators}
-        _check_sizes(topology, sizes if isinstance(executors, int) else executors)
-        pools = {name: PoolPlan.of(size, (standby or {}).get(name, 0)) for name, size in sizes.items()}
+        """A pool for each operator, its substreams spread evenly in contiguous order.
+
+        Each group in `shared` has one pool, `split+count`, with the largest number that one of its operators has.
+        """
+        wanted = dict.fromkeys(topology.operators, executors) if isinstance(executors, int) else executors
+        _check_sizes(topology, wanted)
+        pool_of = {name: name for name in topology.operators}
+        pool_of |= {name: "+".join(group) for group in shared for name in group}
+        sizes = {pool: _largest(wanted, pool, pool_of, 1) for pool in pool_of.values()}
+        pools = {pool: PoolPlan.of(size, _largest(standby or {}, pool, pool_of, 0)) for pool, size in sizes.items()}
         assignment = {
-            name: tuple(index * sizes[name] // operator.substream_count for index in range(operator.substream_count))
+            name: tuple(i * sizes[pool_of[name]] // operator.substream_count for i in range(operator.substream_count))
             for name, operator in topology.operators.items()
             if operator.keyed
         }
-        return cls(0, pools, {name: name for name in topology.operators}, assignment, dict(grouping or {}))
+        return cls(0, pools, pool_of, assignment, dict(grouping or {}))
 
     def pool(self, operator: str) -> PoolPlan:
         return self.pools[self.pool_of[operator]]
@@ -151,6 +158,10 @@ class Plan(msgspec.Struct, frozen=True):
             raise StaleDecisionError(f"executors {sorted(missing)} of {name!r} cannot be placed: no such executor")
         placed = msgspec.structs.replace(pool, locations={**pool.locations, **decision.locations})
         return msgspec.structs.replace(self, pools={**self.pools, name: placed})
+
+
+def _largest(numbers: Mapping[str, int], pool: str, pool_of: Mapping[str, str], default: int) -> int:
+    return max(numbers.get(operator, default) for operator, its_pool in pool_of.items() if its_pool == pool)
 
 
 def _newest(executors: Iterable[int], count: int) -> list[int]:
