@@ -81,11 +81,14 @@ class Monitor:
         return trimmed_mean(list(self._external)[-_NEWEST:]) if len(self._external) >= _NEWEST else None
 
     def see(self, observation: Observation) -> None:
+        """Add what an observation tells; where executors came or went, all begins anew with it."""
         snapshot = observation.snapshot
+        serving = [state for state in snapshot.executors if state.id >= 0 and state.phase is ExecutorPhase.ACTIVE]
+        if self._busy.keys() != {Member(state.pool, state.id) for state in serving}:
+            self.restart()
         self._times_s.append(snapshot.time_s)
-        for executor in snapshot.executors:
-            if executor.id >= 0 and executor.phase is ExecutorPhase.ACTIVE:
-                self._see_executor(executor, snapshot.time_s)
+        for executor in serving:
+            self._see_executor(executor, snapshot.time_s)
         for stream in snapshot.streams:
             self._see_stream(stream, snapshot.time_s)
         for node in snapshot.nodes:

@@ -1,0 +1,216 @@
+"""Ra-Stream as a policy: when it plans, what it moves, and when it leaves things alone."""
+
+import numpy as np
+import pytest
+from placement_observations import CHAIN, Cluster, run
+
+from rheostat.decision import Hold, Place, Scale
+from rheostat.errors import ConfigError
+from rheostat.placement import Edge, Limits, Node, Placement, Problem, Resources, Task, TaskGraph
+from rheostat.policies.rastream.monitor import Member, Monitor
+from rheostat.policies.rastream.options import RaStreamOptions
+from rheostat.policies.rastream.picture import take
+from rheostat.policies.rastream.stay import staying
+from rheostat.policies.rastream.worth import judge
+from rheostat.policies.registry import make_policy
+from rheostat.sla import Goal
+
+
+def ra_stream(**options):
+    return make_policy("ra-stream", Goal(CHAIN), {"frame": "10s", **options})
+
+
+def test_the_first_plan_comes_when_the_frame_is_full_and_frees_nodes():
+    cluster = Cluster(rate=100.0)
+    acts, _ = run(ra_stream(), cluster, 30)
+    assert [time_s for time_s, _ in acts] == [11.0]
+    assert cluster.nodes_used() == 2
+    assert "2 nodes instead of 4" in acts[0][1][0].reason
+
+
+def test_before_that_it_holds_and_says_why():
+    _, decisions = run(ra_stream(), Cluster(), 5)
+    assert all(isinstance(decision, Hold) for decision in decisions)
+    assert "the frame of measurements is not full yet" in decisions[0].reason
+
+
+def test_it_spreads_out_when_the_rate_rises_and_comes_back_when_it_falls():
+    cluster, policy = Cluster(rate=80.0), ra_stream(horizon="10m")
+    run(policy, cluster, 30)
+    used = [cluster.nodes_used()]
+    for rate in (220.0, 80.0):
+        cluster.rate = rate
+        run(policy, cluster, 40)
+        used.append(cluster.nodes_used())
+    assert used == [1, 4, 1]
+
+
+def test_a_rate_that_changes_little_changes_nothing():
+    cluster, policy = Cluster(rate=100.0), ra_stream()
+    run(policy, cluster, 30)
+    cluster.rate = 110.0
+    acts, decisions = run(policy, cluster, 40)
+    assert acts == []
+    assert "the rate is that of the last plan" in decisions[0].reason
+
+
+def test_after_a_change_of_the_rate_it_waits_for_a_whole_frame_of_the_new_one():
+    cluster, policy = Cluster(rate=80.0), ra_stream()
+    run(policy, cluster, 30)
+    cluster.rate = 220.0
+    acts, _ = run(policy, cluster, 40)
+    assert len(acts) == 1
+    assert 40.0 <= acts[0][0] <= 46.0
+
+
+def test_equal_observations_give_equal_decisions():
+    one, other = (run(ra_stream(), Cluster(rate=150.0), 30)[0] for _ in range(2))
+    assert one == other
+
+
+def test_without_nodes_it_says_that_nothing_can_be_placed():
+    _, decisions = run(ra_stream(), Cluster(known_nodes=False), 20)
+    assert "the plant does not tell its nodes" in decisions[0].reason
+
+
+def test_while_a_change_is_under_way_it_waits_and_measures_anew():
+    cluster, policy = Cluster(), ra_stream()
+    run(policy, cluster, 9)
+    cluster.settling = frozenset({"a"})
+    run(policy, cluster, 5)
+    cluster.settling = frozenset()
+    acts, _ = run(policy, cluster, 20)
+    assert acts[0][0] == pytest.approx(25.0)
+
+
+def test_how_many_executors_there_are_is_the_other_policys_business():
+    cluster = Cluster(rate=100.0)
+    policy = ra_stream(scaling="static", scaling_options={"executors": {"a": 3, "b": 2}})
+    decisions = policy.decide(cluster.observe())
+    assert [type(decision) for decision in decisions] == [Scale, Hold]
+    cluster.obey(decisions)
+    acts, _ = run(policy, cluster, 30)
+    assert len(acts) == 1
+    assert cluster.plan.size("a") == 3
+
+
+def test_executors_that_come_or_go_are_a_reason_to_plan():
+    cluster, policy = Cluster(rate=80.0), ra_stream(horizon="10m")
+    run(policy, cluster, 30)
+    cluster.plan = cluster.plan.after(Scale(operator="a", executors=3, reason="test"))
+    cluster.spots["a", 2] = ("n3", 99)
+    acts, _ = run(policy, cluster, 30)
+    assert "executors have come or gone" in acts[0][1][0].reason
+    assert cluster.nodes_used() == 1
+
+
+def test_measures_are_smoothed_as_the_scaling_policy_asks():
+    policy = make_policy("ra-stream", Goal(CHAIN), {"scaling": "drs", "scaling_options": {"k_max": 8}})
+    assert policy.options.smoothing == "window:3"
+
+
+def test_it_does_not_ask_itself_how_many_executors_there_should_be():
+    with pytest.raises(ConfigError, match="would ask itself"):
+        ra_stream(scaling="ra-stream")
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [({"t_under": 0.9}, "under"), ({"alpha": 0.9, "beta": 0.3}, "add up"), ({"node_cost": 0}, "rise with the way")],
+)
+def test_wrong_options_are_refused(option, message):
+    with pytest.raises(ConfigError, match=message):
+        ra_stream(**option)
+
+
+@pytest.mark.parametrize("algorithm", ["even", "sp-ant", "metis", "annealing"])
+def test_other_algorithms_can_take_its_place(algorithm):
+    cluster = Cluster(rate=100.0)
+    run(ra_stream(algorithm=algorithm), cluster, 30)
+    assert all(node in cluster.nodes for node, _ in cluster.spots.values())
+
+
+def picture_of(cluster, **options):
+    monitor, told = Monitor(10.0), RaStreamOptions(**options)
+    for _ in range(12):
+        seen = cluster.observe()
+        monitor.see(seen)
+    return take(CHAIN, seen, monitor, told)
+
+
+def test_the_picture_has_measured_rates_and_demands():
+    picture = picture_of(Cluster(rate=100.0, work_s=0.004))
+    assert picture.members == (Member("a", 0), Member("a", 1), Member("b", 0), Member("b", 1))
+    assert picture.problem.graph.demands[:, 0] == pytest.approx(np.full(4, 0.2), rel=0.02)
+    assert picture.problem.graph.rates == pytest.approx(np.full(4, 25.0), rel=0.02)
+    assert picture.now.nodes_used == 4
+
+
+def test_resources_that_are_not_measured_leave_their_weight_to_the_others():
+    assert picture_of(Cluster()).problem.limits.weights.cpu == pytest.approx(1.0)
+    limits = picture_of(Cluster(memory=0.3, io=0.1)).problem.limits
+    assert (limits.weights.cpu, limits.weights.memory) == (0.5, 0.35)
+    limits = picture_of(Cluster(memory=0.3)).problem.limits
+    assert limits.weights.cpu == pytest.approx(0.5 / 0.85)
+
+
+def test_memory_is_shared_out_by_records():
+    demands = picture_of(Cluster(memory=0.3, executors=1, nodes=1)).problem.graph.demands
+    assert demands[:, 1] == pytest.approx([0.15, 0.15])
+
+
+def test_processes_and_slots_limit_a_node():
+    node = picture_of(Cluster(), processes=2, process_executors=2).problem.nodes[0]
+    assert (node.processes, node.process_tasks, node.slots) == (2, 2, 4)
+    assert picture_of(Cluster()).problem.nodes[0].slots == 6
+
+
+def placement(scheme, processes=None, *, needs=(0.3, 0.3, 0.3), rates=((0, 1, 10.0), (1, 2, 1.0)), nodes=3):
+    names = [f"t{number}" for number in range(len(needs))]
+    graph = TaskGraph.of(
+        [Task(name, Resources(need, need, need)) for name, need in zip(names, needs, strict=True)],
+        [Edge(names[one], names[other], rate) for one, other, rate in rates],
+    )
+    problem = Problem(graph, tuple(Node(f"n{number}") for number in range(nodes)), Limits())
+    return Placement(problem, np.array(scheme), np.array(processes or [0] * len(needs)))
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "go", "why"),
+    [
+        ([0, 0, 1], [0, 0, 1], False, "where it should be"),
+        ([0, 0, 0], [0, 0, 1], True, "1 node fewer too full"),
+        ([0, 1, 2], [0, 0, 2], True, "2 nodes instead of 3"),
+        ([0, 0, 1], [0, 1, 2], False, "1 nodes more would relieve none"),
+        ([0, 1, 1], [0, 0, 1], True, "82% less communication|90% less communication"),
+        ([0, 0, 1], [1, 1, 0], False, "not more than the margin"),
+    ],
+)
+def test_a_plan_is_judged_by_relief_then_nodes_then_communication(now, then, go, why):
+    found = judge(placement(now), placement(then), RaStreamOptions(pause="10ms"))
+    assert found.go is go
+    assert any(text in found.why for text in why.split("|"))
+
+
+def test_moves_that_cost_more_than_they_bring_are_not_made():
+    short = RaStreamOptions(horizon="1s", pause="4s")
+    assert not judge(placement([0, 1, 2]), placement([0, 0, 2]), short).go
+    assert "lost again by the moves" in judge(placement([0, 1, 1]), placement([0, 0, 1]), short).why
+
+
+def test_what_need_not_move_stays():
+    now = placement([0, 0, 1])
+    then = placement([1, 1, 0])
+    assert staying(now, then).nodes_used == 2
+    spared = staying(
+        placement([0, 1, 1, 0], needs=(0.2,) * 4, rates=()), placement([0, 1, 0, 1], needs=(0.2,) * 4, rates=())
+    )
+    assert spared.scheme.tolist() == [0, 1, 1, 0]
+
+
+def test_decisions_name_only_executors_that_move():
+    cluster = Cluster(rate=100.0)
+    acts, _ = run(ra_stream(), cluster, 30)
+    for decision in acts[0][1]:
+        assert isinstance(decision, Place)
+        assert 0 < len(decision.locations) <= 2
