@@ -26,6 +26,13 @@ def test_two_placements_in_one_stage_have_one_profile(spark, profile):
     assert twice._jdf.queryExecution().toRdd().partitions()
 
 
+def test_a_placement_leaves_generated_code_in_one_piece(spark, profile):
+    placed = Seats(spark, profile).place(spark.range(4).selectExpr("id + 1 AS id")).filter("id > 2")
+    plan = placed._jdf.queryExecution().executedPlan().toString()
+    assert all("*(1)" in line for line in plan.strip().splitlines()), plan
+    assert sorted(row.id for row in placed.collect()) == [3, 4]
+
+
 def test_seats_that_are_taken_already_are_not_told_again(spark, profile):
     seats = Seats(spark, profile)
     assert not seats.seat((), ())

@@ -4,10 +4,11 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.resource.ResourceProfile
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.classic.{DataFrame, Dataset, SparkSession}
-import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, SQLExecutionRDD, UnaryExecNode}
+import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, SparkStrategy, SQLExecutionRDD, UnaryExecNode}
 
 /** The rows of `child`, in a stage that runs only on the executors that `seating` names. */
 case class Pinned(child: LogicalPlan, seating: Seating) extends UnaryNode {
@@ -16,13 +17,23 @@ case class Pinned(child: LogicalPlan, seating: Seating) extends UnaryNode {
   override protected def withNewChildInternal(newChild: LogicalPlan): Pinned = copy(child = newChild)
 }
 
-case class PinnedExec(child: SparkPlan, seating: Seating) extends UnaryExecNode {
+/** Adds no code to what is generated for the stage: only where the rows come from is seated. */
+case class PinnedExec(child: SparkPlan, seating: Seating) extends UnaryExecNode with CodegenSupport {
   override def output: Seq[Attribute] = child.output
   override def outputPartitioning: Partitioning = child.outputPartitioning
   override def outputOrdering: Seq[SortOrder] = child.outputOrdering
   // The profile goes on an RDD of our own, never on one that an exchange may share.
-  override protected def doExecute(): RDD[InternalRow] = {
-    val input = child.execute()
+  override protected def doExecute(): RDD[InternalRow] = seated(child.execute())
+  // Where nothing is generated below, rows would be taken apart and put together again for nothing.
+  override def supportCodegen: Boolean = child match {
+    case generating: CodegenSupport => generating.supportCodegen
+    case _ => false
+  }
+  override def inputRDDs(): Seq[RDD[InternalRow]] = child.asInstanceOf[CodegenSupport].inputRDDs().map(seated)
+  override protected def doProduce(ctx: CodegenContext): String =
+    child.asInstanceOf[CodegenSupport].produce(ctx, this)
+  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = consume(ctx, input)
+  private def seated(input: RDD[InternalRow]): RDD[InternalRow] = {
     val seats = SeatedRDD.in(input, seating).getOrElse(seating.now)
     new SeatedRDD(input, new SQLExecutionRDD(input, conf), conf, seating, seats, StageKind.of(child))
       .withResources(seats.profile)

@@ -34,6 +34,12 @@ from rheostat.spark.streams.stream import Arrange, Arrival
 _EMPTY_BATCHES = 100
 """Batches without rows are not worth reading until there are so many that they must be removed."""
 
+_UNREAD_IN_FILES = {
+    "parquet.column.statistics.enabled": "false",
+    "parquet.size.statistics.enabled": "false",
+}
+"""Nobody searches a stream: what would help to skip parts of its files is not worth its share of writing them."""
+
 _SESSION_SETTINGS = {
     "spark.sql.streaming.fileSink.log.compactInterval": str(2**31 - 1),
     # A batch may have many files: list them here, not in a Spark job, and do not remember them.
@@ -236,5 +242,5 @@ def _file_sink(session: SparkSession, folder: Path, compression: str) -> Any:
         str(folder),
         spark_sql.datasources.parquet.ParquetFileFormat(),
         jvm.PythonUtils.toSeq([]),
-        jvm.PythonUtils.toScalaMap({"compression": compression}),
+        jvm.PythonUtils.toScalaMap({"compression": compression, **_UNREAD_IN_FILES}),
     )
