@@ -26,9 +26,10 @@ class BatchGreedy:
         self._estimates = estimates
 
     def assign(self, values: Values) -> Choices:
-        seconds = np.asarray(self._estimates.seconds(values), dtype=float)
-        longest_first = np.argsort(-seconds, kind="stable")
-        times_s = np.broadcast_to(seconds[longest_first], (self.executors, len(seconds)))
-        choices = np.empty(len(seconds), dtype=np.int64)
-        choices[longest_first], _ = to_the_least_loaded(np.zeros(self.executors), times_s)
+        known, kinds = np.unique(values, return_inverse=True)
+        seconds = np.asarray(self._estimates.seconds(known), dtype=float)
+        longest_first = np.argsort(-seconds[kinds], kind="stable")
+        on_each = np.broadcast_to(seconds, (self.executors, len(known)))
+        choices = np.empty(len(values), dtype=np.int64)
+        choices[longest_first], _ = to_the_least_loaded(np.zeros(self.executors), on_each, kinds[longest_first])
         return choices

@@ -112,6 +112,7 @@ class Scheduler:
     def _assign_greedily(self, values: Values) -> Choices:
         if not len(values):
             return np.empty(0, dtype=np.int64)
-        seconds = np.stack([self._sketches[task].seconds(values) for task in range(self.executors)])
-        choices, self.loads_s = to_the_least_loaded(self.loads_s, seconds)
+        known, kinds = np.unique(values, return_inverse=True)
+        seconds = np.stack([self._sketches[task].seconds(known) for task in range(self.executors)])
+        choices, self.loads_s = to_the_least_loaded(self.loads_s, seconds, kinds)
         return choices
