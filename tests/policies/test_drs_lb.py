@@ -96,3 +96,29 @@ def test_a_move_is_not_an_act_that_drs_waits_after():
         pace.see(Observation(Snapshot(time_s, ()), Measures(5.0, {}), now))
     assert pace.blind() is None
     assert pace.too_soon() == "T_ra: 5s must pass until the next act"
+
+
+def test_switched_substreams_follow_one_executor_at_a_time():
+    """DRS wants four; the third gets about half of what the busiest has, and the fourth comes in the next act."""
+    options = {"problem": "k_max", "margin": 0.1, "reallocation_cost": 0, "substreams": "switched"}
+    decision = SkewedCount("drs-lb", goal(4), **options).until_it_acts()
+    assert isinstance(decision, Scale)
+    assert decision.executors == 3
+    [moved] = decision.moves
+    assert (moved.source, moved.target) == (0, 2)
+    assert moved.substreams == (0, 1)
+    assert "are best used so" in decision.reason
+
+
+def test_switched_substreams_of_the_executor_that_leaves_go_to_one_other():
+    options = {"problem": "k_max", "k_max": 1, "margin": 0.1, "reallocation_cost": 0, "substreams": "switched"}
+    decision = SkewedCount("drs-lb", goal(2), **options).until_it_acts()
+    assert isinstance(decision, Scale)
+    assert decision.executors == 1
+    assert len(decision.leaving) == 1
+    assert len(decision.moves[0].substreams) == 4
+
+
+def test_without_balance_a_hold_of_drs_is_a_hold():
+    options = {"problem": "k_max", "margin": 0.1, "substreams": "switched", "balance": False}
+    assert SkewedCount("drs-lb", goal(2), **options).until_it_acts() is None

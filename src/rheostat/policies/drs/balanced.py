@@ -1,13 +1,15 @@
-"""DRS-LB, which StreamSwitch compares itself with (section 6.2): DRS, and load balance while DRS holds."""
+"""DRS-LB, which StreamSwitch compares itself with (section 6): DRS, and load balance while DRS holds."""
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rheostat.decision import Decision, Hold, Move
+import msgspec
+
+from rheostat.decision import Decision, Hold, Move, Scale
 from rheostat.policies.drs.options import DrsLbOptions
 from rheostat.policies.drs.policy import Drs
+from rheostat.policies.drs.sized import Sized
 from rheostat.policies.policy import Observation, PolicyOptions
-from rheostat.policies.streamswitch.diagnose import Room
 from rheostat.policies.streamswitch.options import StreamSwitchOptions
 from rheostat.policies.streamswitch.policy import StreamSwitch
 from rheostat.sla import Goal
@@ -23,22 +25,33 @@ class DrsLb:
     def __init__(self, goal: Goal, options: DrsLbOptions) -> None:
         self.options = options
         self._drs = Drs(goal, options)
-        self._balancer = _Balancer(goal, _of_streamswitch(options))
+        self._sized = Sized(balances=options.balance)
+        self._switch = StreamSwitch(goal, _of_streamswitch(options), self._sized)
+        self._keyed = {name for name, operator in goal.topology.operators.items() if operator.keyed}
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
-        """DRS's decisions; where all of them hold, an operator's load balance takes the place of its hold."""
-        scaling, balancing = self._drs.decide(observation), self._balancer.decide(observation)
-        if not all(isinstance(decision, Hold) for decision in scaling):
-            return scaling
-        moves = {decision.operator: decision for decision in balancing if isinstance(decision, Move)}
-        return [moves.get(decision.operator, decision) for decision in scaling]
+        """DRS's decisions with the moves that belong to them; where all hold, load balance in a hold's place."""
+        scaling = self._drs.decide(observation)
+        self._sized.wanted = self._switched_to(scaling)
+        switching = {decision.operator: decision for decision in self._switch.decide(observation)}
+        holds = all(isinstance(decision, Hold) for decision in scaling)
+        return [self._joined(decision, switching[decision.operator], holds) for decision in scaling]
+
+    def _switched_to(self, scaling: Sequence[Decision]) -> dict[str, int]:
+        if self.options.substreams == "spread":
+            return {}
+        return {each.operator: each.executors for each in scaling if isinstance(each, Scale)}
+
+    def _joined(self, scaling: Decision, switching: Decision, holds: bool) -> Decision:
+        if holds:
+            return switching if isinstance(switching, Move) else scaling
+        if scaling.operator in self._sized.wanted and scaling.operator in self._keyed:
+            return _for_both(scaling.reason, switching)
+        return scaling
 
 
-class _Balancer(StreamSwitch):
-    """StreamSwitch that may neither add nor remove an executor: what is left to it is to move substreams."""
-
-    def _room(self, observation: Observation, pool: str, operators: list[str], spare: float) -> Room:
-        return Room(observation.plan.pools[pool].next_executor, more=False, fewer=False)
+def _for_both(reason: str, switching: Decision) -> Decision:
+    return msgspec.structs.replace(switching, reason=f"{reason}; {switching.reason}")
 
 
 def _of_streamswitch(options: DrsLbOptions) -> StreamSwitchOptions:

@@ -78,7 +78,16 @@ class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
 
 
 class DrsLbOptions(DrsOptions, frozen=True, kw_only=True):
-    """What DRS with load balance can be told besides: `margin` is ε there, the others as in `streamswitch`."""
+    """What DRS with load balance can be told besides: `margin` is ε there, the others as in `streamswitch`.
+
+    `substreams="switched"` is DRS-LB as StreamSwitch compares itself with it, and with `balance=False` its DRS.
+    """
+
+    substreams: Annotated[
+        Literal["spread", "switched"],
+        Told(description="how they follow a change of size: all spread evenly by load, or an executor at a time"),
+    ] = "spread"
+    balance: Annotated[bool, Told(description="whether load is balanced while DRS holds")] = True
 
     l: Annotated[Duration | None, Told(description="l of streamswitch, the alert threshold of measured latency")] = None  # noqa: E741
     L: Annotated[Duration | None, Told(description="L of streamswitch, the latency bound of every operator")] = None

@@ -9,7 +9,7 @@ Operators without substreams of their own, and operators that share a pool, are 
 that takes its place. Only when that fails for longer than the loop is patient a new executor takes them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -20,8 +20,9 @@ from rheostat.policies.policy import Observation, PolicyOptions
 from rheostat.policies.streamswitch.bounds import Bounds
 from rheostat.policies.streamswitch.capacity import Capacity
 from rheostat.policies.streamswitch.complaints import Complaints
-from rheostat.policies.streamswitch.diagnose import Room, Treatment, diagnose
+from rheostat.policies.streamswitch.diagnose import Diagnosis, Room, Treatment, diagnose
 from rheostat.policies.streamswitch.even import diagnose_evenly
+from rheostat.policies.streamswitch.executor import Executor
 from rheostat.policies.streamswitch.failures import failed, replacement
 from rheostat.policies.streamswitch.health import Thresholds
 from rheostat.policies.streamswitch.options import StreamSwitchOptions
@@ -33,17 +34,26 @@ from rheostat.policies.streamswitch.treat import treat
 from rheostat.policies.streamswitch.turns import Turns
 from rheostat.sla import Goal
 
+Diagnose = Callable[[str, Sequence[Executor], Thresholds, Room], Diagnosis]
+"""Which treatment the executors of a keyed operator, given by its name, need."""
+
+
+def by_health(operator: str, executors: Sequence[Executor], limits: Thresholds, room: Room) -> Diagnosis:
+    """StreamSwitch's own two levels, whatever the operator's name."""
+    return diagnose(executors, limits, room)
+
 
 class StreamSwitch:
-    """Examine, diagnose, treat."""
+    """Examine, diagnose, treat. Another `diagnose` lets somebody else decide what keyed operators need."""
 
     name: ClassVar[str] = "streamswitch"
     summary: ClassVar[str] = "moves substreams between executors, and scales where moves do not help (StreamSwitch)"
     Options: ClassVar[type[PolicyOptions]] = StreamSwitchOptions
 
-    def __init__(self, goal: Goal, options: StreamSwitchOptions) -> None:
+    def __init__(self, goal: Goal, options: StreamSwitchOptions, diagnose: Diagnose = by_health) -> None:
         self.options = options
         self._goal = goal
+        self._diagnose = diagnose
         self._turns = Turns()
         self._bounds = Bounds(goal, options)
         self._patients = {
@@ -124,7 +134,7 @@ class StreamSwitch:
         capacity = partial(self._capacity, pool, cost_s)
         if len(operators) == 1 and self._goal.topology.operators[operator].keyed:
             executors = keyed_executors(numbers, observation.plan.assignment[operator], patient.seen, capacity)
-            diagnosis = diagnose(executors, limits, room)
+            diagnosis = self._diagnose(operator, executors, limits, room)
         else:
             executors = even_executors(numbers, [self._patients[name].seen for name in operators], capacity)
             diagnosis = diagnose_evenly(executors, limits, room, partial(patient.costs.with_executors, len(numbers)))
