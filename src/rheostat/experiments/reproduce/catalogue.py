@@ -29,9 +29,10 @@ class Catalogue:
             return list(self.reproductions.values())
         if word in self.papers:
             return self.of(word)
-        if word in self.reproductions:
-            return [self.reproductions[word]]
-        known = [*self.reproductions, *self.papers, ALL]
+        names = {name: each for each in self.reproductions.values() for name in (each.name, *each.also)}
+        if word in names:
+            return [names[word]]
+        known = [*names, *self.papers, ALL]
         raise ConfigError(f"there is no reproduction {word!r}; {nearest(word, known)}")
 
 

@@ -69,13 +69,15 @@ class Outcome:
 @dataclass(frozen=True)
 class Reproduction:
     """An experiment of a paper. `name` begins with the paper's, as in `drs-fig6`; `figure` is the paper's own
-    "Figure 6" or "Table II"; `setting` says what was chosen where the paper is silent."""
+    "Figure 6" or "Table II"; `setting` says what was chosen where the paper is silent. `also` are further names it
+    answers to, of figures that show other sides of the same runs."""
 
     name: str
     figure: str
     title: str
     run: Callable[[Effort, Progress], Outcome]
     setting: str = ""
+    also: tuple[str, ...] = ()
 
     @property
     def paper(self) -> str:
