@@ -70,8 +70,8 @@ def test_algorithm_2_as_printed_never_ends_on_a_loop_that_cannot_be_met():
         min_processors(looping, 0.2)
 
 
-def test_algorithm_2_as_printed_never_ends_at_the_bound_itself():
-    # The bound is 1/4 + 1/4: whatever is added, some waiting is left until it is lost to rounding.
+def test_algorithm_2_as_printed_meets_the_bound_itself_only_when_waiting_is_lost_to_rounding():
+    # The bound is 1/4 + 1/4: whatever is added, some waiting is left, and no number of executors meets it.
     chain = Network.of(10.0, a=mmk(10, 4), b=mmk(10, 4))
     with pytest.raises(InfeasibleError, match=r"stays above 0\.5 s"):
         min_processors(chain, 0.5)
