@@ -12,6 +12,7 @@ from rich.table import Table
 from rheostat.cli.forecast_picture import draw
 from rheostat.cli.options import Json
 from rheostat.duration import human
+from rheostat.experiments.samples import samples_of
 from rheostat.forecast import MODELS, Forecaster, make_model
 from rheostat.forecast.model import Floats
 from rheostat.forecast.rolling import Rolling, Scores, origins_in, roll
@@ -45,12 +46,6 @@ def forecast_trace(
         print(msgspec.json.encode(scores).decode())
     else:
         _print(scores, f"{trace.name}: {len(series)} samples, window {window}, horizon {horizon}")
-
-
-def samples_of(trace: Trace) -> Floats:
-    """The trace at equal distances, those of its file."""
-    step_s = trace.duration_s - float(trace.times_s[-1])
-    return trace.rates([position * step_s for position in range(round(trace.duration_s / step_s))])
 
 
 def _rolled(forecasters: list[Forecaster], series: Floats, window: int, horizon: int, stride: int) -> list[Rolling]:

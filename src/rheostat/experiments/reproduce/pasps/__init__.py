@@ -1,0 +1,18 @@
+"""PA-SPS (Wladdimiro et al., 2024): replicas from a forecast of the input."""
+
+from rheostat.experiments.reproduce.reproduction import Paper
+
+PAPER = Paper(
+    name="pasps",
+    title="PA-SPS: A predictive adaptive approach for an elastic stream processing system",
+    about="""Wladdimiro, Arantes, Sens and Hidalgo, Journal of Parallel and Distributed Computing 192, 2024.
+
+As in the paper td is 30 s, forecasts are made from 100 samples of 1 s, a queue holds 100,000 events, and every operator
+has one queue. The execution time of an event is not printed; it is exponential here, with a mean for which
+over-provisioned replicas come near the paper's latency. All replicas of the pool are started and warm: an activation
+takes no time. Saved resources count the active ones, as there; whoever also pays for the inactive ones saves nothing.
+
+Neither the paper's Twitter data nor its DNS and log data come with the package. Inputs are generated from what the
+paper says about them; `--traces DIR` uses recorded ones in their place. The predictors get the number of the second as
+their only feature, as the paper's own service has it.""",
+)

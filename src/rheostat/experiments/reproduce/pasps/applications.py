@@ -1,0 +1,75 @@
+"""The paper's applications on the simulator: four operators in line, and a wider one of eight with a split."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from rheostat.experiments.reproduce.pasps.loads import INPUTS, load_of
+from rheostat.experiments.reproduce.reproduction import Effort
+from rheostat.experiments.reproduce.sweep import scenario_of
+from rheostat.experiments.scenario import Scenario
+
+DURATION_S, QUICK_S = 2000, 600
+Q_SIZE = 100_000
+T_OUT = "30s"
+
+
+@dataclass(frozen=True)
+class Application:
+    """So many `replicas` of an operator that gets all of the input process its peak."""
+
+    name: str
+    load: str
+    replicas: int
+    service_s: float
+    operators: tuple[dict[str, Any], ...]
+
+    @property
+    def r_over(self) -> int:
+        """The replicas that the paper calls over-provisioned."""
+        return self.replicas * len(self.operators)
+
+    def scenario(self, effort: Effort, executors: int = 1, restart: str | None = None) -> Scenario:
+        """It begins with so many active replicas of each operator. All of the pool are warm: an activation takes no
+        time, which is what a start in no time stands for. With `restart` every change stops everything so long."""
+        duration_s = int(effort.choose(DURATION_S, QUICK_S))
+        rates = INPUTS[self.load].rates(duration_s, effort)
+        names = [operator["name"] for operator in self.operators]
+        return scenario_of(
+            name=self.name,
+            duration=len(rates),
+            source=[{"name": "input", "load": load_of(rates, self.replicas / self.service_s)}],
+            operator=[self._operator(operator, executors) for operator in self.operators],
+            budget={"total": self.r_over, "most": dict.fromkeys(names, self.replicas)},
+            cluster={"start": 0, "timeout": T_OUT, "restart": restart},
+        )
+
+    def _operator(self, operator: dict[str, Any], executors: int) -> dict[str, Any]:
+        service = {"mean": self.service_s, "distribution": "exponential"}
+        return {**operator, "service": service, "executors": executors, "queues": "shared", "capacity": Q_SIZE}
+
+
+def _line(*names: str) -> tuple[dict[str, Any], ...]:
+    return tuple({"name": name, "inputs": [before]} for before, name in pairwise(("input", *names)))
+
+
+TWITTER = Application("Twitter", "twitter", 8, 0.035, _line("parse", "classify", "author", "store"))
+RAW_TWITTER = Application("Twitter, raw", "raw twitter", 8, 0.035, _line("parse", "classify", "author", "store"))
+DNS = Application("DNS", "dns", 3, 0.035, _line("parse", "resolve", "classify", "store"))
+LOGS = Application("logs", "logs", 8, 0.035, _line("parse", "level", "detect", "store"))
+WIDE = Application(
+    "Twitter, wide",
+    "twitter",
+    5,
+    0.005,
+    (
+        {"name": "parse", "inputs": ["input"]},
+        {"name": "classify", "inputs": ["parse"], "outputs": {"news": 0.5, "opinions": 0.5}, "split": "one"},
+        {"name": "topics", "inputs": ["classify.news"]},
+        {"name": "sources", "inputs": ["topics"]},
+        {"name": "sentiment", "inputs": ["classify.opinions"]},
+        {"name": "authors", "inputs": ["sentiment"]},
+        {"name": "join", "inputs": ["sources", "authors"]},
+        {"name": "store", "inputs": ["join"]},
+    ),
+)
