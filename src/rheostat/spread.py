@@ -3,6 +3,12 @@
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 
+_GRAIN = 1e-9
+"""A substream with less of the whole load than this narrows nothing: its move could be lost in rounding, for ever."""
+
+_GAIN = 1e-6
+"""A move must narrow the gap by more of it than this, or two substreams might be swapped for ever."""
+
 
 def spread_evenly(
     owners: Sequence[int],
@@ -34,6 +40,7 @@ class _Spread:
 
     def __init__(self, executors: Sequence[int], weight: Sequence[float]) -> None:
         self.weight = weight
+        self._grain = _GRAIN * sum(weight)
         self.load = dict.fromkeys(executors, 0.0)
         self.owner: dict[int, int] = {}
         self._members: dict[int, list[tuple[float, int]]] = {executor: [] for executor in executors}
@@ -66,5 +73,5 @@ class _Spread:
         candidates = members[above : above + 1]
         if above:
             candidates.append(members[bisect_left(members, (members[above - 1][0], -1))])
-        fitting = [member for member in candidates if 0 < member[0] < gap * (1 - 1e-9)]
+        fitting = [member for member in candidates if self._grain < member[0] < gap * (1 - _GAIN)]
         return min(fitting, key=lambda member: (abs(gap / 2 - member[0]), member[1]), default=None)
