@@ -1,5 +1,7 @@
 """OSG's tasks and schedulers: their states as in figure 7, synchronisation, several schedulers, a changed degree."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -254,3 +256,11 @@ def test_synchronisation_makes_up_for_what_round_robin_left_uneven():
         for request in scheduler.take_requests():
             scheduler.receive_reply(tasks[task].reply(request))
     assert abs(given_s[0] - given_s[1]) <= 10.0
+
+
+def test_a_scheduler_goes_to_another_process_as_it_is():
+    """On Spark each upstream task schedules its own rows, with what the driver knows."""
+    scheduler = running(3)
+    copy = pickle.loads(pickle.dumps(scheduler))
+    values = np.array([6, 1, 2, 3, 1, 1, 6])
+    assert copy.assign(values).tolist() == scheduler.assign(values).tolist()
