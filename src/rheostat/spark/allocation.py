@@ -62,7 +62,8 @@ class Allocation:
         return bool(self._backend.isExecutorActive(executor_id))
 
     def request(self, totals: Mapping[int, int]) -> None:
-        """Ask for this many executors of each profile. A profile that is left out is asked for none.
+        """Ask for this many executors of each profile. One that was asked for before must be named, with 0 for none:
+        a standalone master keeps to the last number it was told, and would start again whom nobody else wants.
 
         More are started when the cluster has room for them. Fewer ends none: say which with `kill`.
         """

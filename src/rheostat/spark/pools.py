@@ -146,8 +146,8 @@ class Pools:
             warm_up.cancel()
         self._helpers.shutdown(wait=True, cancel_futures=True)
         self._patience.keep(True)
-        self._allocation.request({_DEFAULT_PROFILE: self._unpinned})
         ours = {profile.id for profile in self._profiles.values()}
+        self._allocation.request({_DEFAULT_PROFILE: self._unpinned, **dict.fromkeys(ours, 0)})
         self._allocation.kill((e.id for e in self._allocation.executors() if e.profile in ours), force=True)
 
     def _new_usher(self, switches: Switches) -> Usher:
