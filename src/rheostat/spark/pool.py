@@ -37,8 +37,9 @@ class Member:
 class Pool:
     """The executors of one resource profile. Start with `want`, then `see`, and follow what it says."""
 
-    def __init__(self, name: str, wanted: PoolPlan) -> None:
+    def __init__(self, name: str, wanted: PoolPlan, *, may_begin_cold: bool = True) -> None:
         self.name = name
+        self._may_begin_cold = may_begin_cold
         self._wanted = wanted
         self._members: dict[str, Member] = {}
         self._dismissed: set[str] = set()
@@ -63,13 +64,13 @@ class Pool:
     def bind(self) -> None:
         """Give numbers that are wanted and free to executors that can serve, and take away those not wanted.
 
-        An executor that just came is warmed up first, unless nobody serves: then it begins at once.
+        An executor that just came is warmed up first, unless nobody serves and it may begin cold: then it does.
         """
         for member in self._with(ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING):
             self._enter(member, self._phase_of_number(member.number))
         for number in self._free_numbers():
             candidates = self._with(ExecutorPhase.WARM) or self._with(ExecutorPhase.LEAVING)
-            if not candidates and not self._with(ExecutorPhase.ACTIVE):
+            if not candidates and self._may_begin_cold and not self._with(ExecutorPhase.ACTIVE):
                 candidates = self._with(ExecutorPhase.STARTING)
             if not candidates:
                 return
@@ -137,6 +138,11 @@ class Pool:
         """How many executors to ask Spark for, when `doomed` are about to be killed and not to be replaced."""
         leaving = [member for member in self._with(ExecutorPhase.LEAVING) if member.id not in doomed]
         return len(self._wanted.executors) + self._wanted.standby + len(leaving)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody is there."""
+        return not self._members
 
     @property
     def is_bereft(self) -> bool:

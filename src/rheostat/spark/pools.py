@@ -4,9 +4,8 @@ Each step looks at the executors that Spark has and does all that is possible no
 begin warm-ups, dismiss who is empty, ask for totals. Nothing waits for an executor; the next step goes on.
 """
 
-import logging
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -19,17 +18,18 @@ from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.allocation import Allocation, SparkExecutor
 from rheostat.spark.patience import Patience
 from rheostat.spark.pool import Pool
+from rheostat.spark.post import NOBODY, Post, Posts
 from rheostat.spark.profile import pool_profile
 from rheostat.spark.seats import Seats
 from rheostat.spark.session import stop_own_allocation
 from rheostat.spark.usher import PlainUsher, SeatUsher, Switches, Usher
 from rheostat.spark.warmup import Kind, WarmUp
+from rheostat.spark.warmups import WarmUps
 from rheostat.topology import Topology
 
 _PATIENCE_S = 15.0
 _PYTHON_NODES = ("Python", "InArrow", "InPandas")
 _DEFAULT_PROFILE = 0
-_LOG = logging.getLogger(__name__)
 
 
 class PoolMember(msgspec.Struct, frozen=True):
@@ -55,9 +55,10 @@ class PoolsReport(msgspec.Struct, frozen=True):
 class Pools:
     """All pools of one application. From now on Spark's own allocation is out of the way.
 
-    `nodes` pins whole pools to a node by its name or label. `unpinned` executors are kept for whatever runs outside
-    all pools, such as sources; without any of them such work would wait for ever. `directory` is a place that all
-    executors see, for warm-ups. Only one thread may call `step`; the report can be read by any.
+    `nodes` pins whole pools to a node by its name or label, until a plan has all of a pool elsewhere. `unpinned`
+    executors are kept for whatever runs outside all pools, such as sources; without any of them such work would wait
+    for ever. `directory` is a place that all executors see, for warm-ups. Only one thread may call `step`; the report
+    can be read by any.
     """
 
     def __init__(
@@ -75,19 +76,18 @@ class Pools:
     ) -> None:
         self._spark, self._topology, self._plan = spark, topology, plan
         self._unpinned, self._patience_s, self._directory = unpinned, patience_s, directory
+        self._cores = cores
         self._allocation = Allocation(spark)
         self._patience = Patience(spark)
-        self._nodes = {name: _node_of(name, pool, nodes or {}) for name, pool in plan.pools.items()}
-        self._profiles = {name: pool_profile(spark, cores=cores, node=self._nodes[name]) for name in plan.pools}
+        self._posts = {
+            name: Posts(self._post(name, pool, (nodes or {}).get(name) or _planned_node(pool)))
+            for name, pool in plan.pools.items()
+        }
         self._usher = self._new_usher(switches)
-        self._pools = {name: Pool(name, self._wanted(pool)) for name, pool in plan.pools.items()}
         self._owners: dict[str, list[SparkExecutor]] = {}
         self._totals: dict[int, int] = {}
         self._python: set[str] = set()
-        self._warming: dict[str, tuple[frozenset[str], WarmUp, Future[None]]] = {}
-        self._helpers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="rheostat warm-up")
-        for profile in self._profiles.values():
-            self._allocation.register(_java(profile))
+        self._warm_ups = WarmUps()
         stop_own_allocation(spark)
         self._report = PoolsReport(plan, frozenset(), (), (), {}, False)
 
@@ -97,7 +97,8 @@ class Pools:
         return self._report
 
     def profile(self, pool: str) -> ResourceProfile:
-        return self._profiles[pool]
+        """Of those who serve now."""
+        return self._posts[pool].serving.profile
 
     def place(self, part: str, df: DataFrame) -> DataFrame:
         """`df` of an operator, with its stage in the operator's pool; of a source, as it is."""
@@ -114,7 +115,7 @@ class Pools:
             if self._plan.pool_of.get(operator) != pool:
                 raise PlantError(
                     f"the plan has operator {operator!r} in pool {pool!r}, which was not so at the start; "
-                    f"{nearest(pool, self._pools)}"
+                    f"{nearest(pool, self._posts)}"
                 )
         self._plan = plan
 
@@ -123,45 +124,84 @@ class Pools:
         plan = self._plan
         executors = self._allocation.executors()
         jobs = self._allocation.active_jobs()
-        doomed: dict[str, list[str]] = {}
-        for name, pool in self._pools.items():
-            pool.want(self._wanted(plan.pools[name]))
-            pool.see(each for each in executors if each.profile == self._profiles[name].id)
-            self._end_warm_up(name)
-            pool.bind()
-            seated = self._seat(plan, name)
-            self._usher.keep_out(executor.id for executor in pool.leaving() if executor.id not in seated)
-            doomed[name] = pool.to_dismiss(seated, jobs, now_s)
-            self._begin_warm_up(name)
+        for name, posts in self._posts.items():
+            self._choose_posts(posts, plan.pools[name])
+            for post in posts:
+                self._look_after(post, posts, plan.pools[name], executors)
+            self._take_over(name, posts)
+        seated = {executor_id for name in self._posts for executor_id in self._seat(plan, name)}
+        doomed = {post: self._doomed(post, seated, jobs, now_s) for post in self._all_posts()}
         self._ask_for_totals(doomed)
         self._dismiss(doomed)
         self._trim(executors)
         self._report = self._reported(plan, now_s)
-        self._patience.keep(not any(pool.is_bereft for pool in self._pools.values()))
+        self._patience.keep(not any(posts.serving.pool.is_bereft for posts in self._posts.values()))
         return self._report
 
     def close(self) -> None:
         """Let all executors of the pools go, busy or not, and end warm-ups. Nobody may call `step` any more."""
-        for _, warm_up, _ in self._warming.values():
-            warm_up.cancel()
-        self._helpers.shutdown(wait=True, cancel_futures=True)
+        self._warm_ups.close()
         self._patience.keep(True)
-        ours = {profile.id for profile in self._profiles.values()}
+        ours = {post.profile.id for post in self._all_posts()}
         self._allocation.request({_DEFAULT_PROFILE: self._unpinned, **dict.fromkeys(ours, 0)})
         self._allocation.kill((e.id for e in self._allocation.executors() if e.profile in ours), force=True)
 
     def _new_usher(self, switches: Switches) -> Usher:
-        profiles = {operator: self._profiles[pool] for operator, pool in self._plan.pool_of.items()}
+        profiles = {operator: self.profile(pool) for operator, pool in self._plan.pool_of.items()}
         if Seats.can_be_had(self._spark):
             return SeatUsher(self._spark, profiles)
         return PlainUsher(self._allocation, profiles, switches)
+
+    def _post(self, name: str, wanted: PoolPlan, node: str | None, *, cold: bool = True) -> Post:
+        """A new place for a pool; unless `cold`, executors begin to serve there only when they are warm."""
+        profile = pool_profile(self._spark, cores=self._cores, node=node)
+        self._allocation.register(_java(profile))
+        return Post(Pool(name, wanted, may_begin_cold=cold), profile, node)
+
+    def _all_posts(self) -> Iterator[Post]:
+        return (post for posts in self._posts.values() for post in posts)
+
+    def _choose_posts(self, posts: Posts, wanted: PoolPlan) -> None:
+        """Begin to move the pool to the node where the plan has all of it, or give that up."""
+        node = _planned_node(wanted)
+        if posts.coming is not None and posts.coming.node != node:
+            posts.left.append(posts.coming)
+            posts.coming = None
+        if node is None or node == posts.serving.node or posts.coming is not None or not self._usher.can_keep_out:
+            return
+        again = next((post for post in posts.left if post.node == node), None)
+        if again is not None:
+            posts.left.remove(again)
+        posts.coming = again or self._post(posts.serving.pool.name, wanted, node, cold=False)
+
+    def _look_after(self, post: Post, posts: Posts, wanted: PoolPlan, executors: Sequence[SparkExecutor]) -> None:
+        post.pool.want(NOBODY if post in posts.left else self._wanted(wanted))
+        post.pool.see(each for each in executors if each.profile == post.profile.id)
+        self._warm_ups.end(post.pool)
+        post.pool.bind()
+
+    def _take_over(self, name: str, posts: Posts) -> None:
+        """Those at the new place serve from now on, once all of them are ready."""
+        posts.left = [post for post in posts.left if not post.pool.is_empty]
+        if posts.coming is not None and posts.coming.pool.serves_as_wanted:
+            posts.left.append(posts.serving)
+            posts.serving, posts.coming = posts.coming, None
+            for operator in self._plan.sharing(name):
+                self._usher.use(operator, posts.serving.profile)
+
+    def _doomed(self, post: Post, seated: set[str], jobs: frozenset[int], now_s: float) -> list[str]:
+        """Who may be killed now; those who came are warmed up."""
+        self._usher.keep_out(executor.id for executor in post.pool.leaving() if executor.id not in seated)
+        doomed = post.pool.to_dismiss(seated, jobs, now_s)
+        self._begin_warm_up(post)
+        return doomed
 
     def _wanted(self, pool: PoolPlan) -> PoolPlan:
         return pool if self._usher.can_keep_out else msgspec.structs.replace(pool, standby=0)
 
     def _seat(self, plan: Plan, name: str) -> set[str]:
         """Show the work of the pool's operators to those who serve; the ids of all that get some."""
-        pool = self._pools[name]
+        pool = self._posts[name].serving.pool
         serving = pool.open()
         seated = {executor.id for executor in serving}
         for operator in plan.sharing(name):
@@ -172,94 +212,92 @@ class Pools:
             seated |= {executor.id for executor in owners}
         return seated
 
-    def _dismiss(self, doomed: Mapping[str, Sequence[str]]) -> None:
-        for name, executor_ids in doomed.items():
+    def _dismiss(self, doomed: Mapping[Post, Sequence[str]]) -> None:
+        for post, executor_ids in doomed.items():
             if executor_ids:
-                self._pools[name].dismissed(self._allocation.kill(executor_ids))
+                post.pool.dismissed(self._allocation.kill(executor_ids))
 
     def _trim(self, executors: Sequence[SparkExecutor]) -> None:
         """Spark's own allocation may have left more than is kept from now on, and earlier pools some that came late."""
-        ours = {profile.id for profile in self._profiles.values()}
+        ours = {post.profile.id for post in self._all_posts()}
         unpinned = [executor.id for executor in executors if executor.profile == _DEFAULT_PROFILE]
         strangers = [executor.id for executor in executors if executor.profile not in {_DEFAULT_PROFILE, *ours}]
         if surplus := [*unpinned[self._unpinned :], *strangers]:
             self._allocation.kill(surplus)
 
-    def _begin_warm_up(self, name: str) -> None:
-        new = self._pools[name].to_warm_up()
-        if not new or name in self._warming:
-            return
-        ids = frozenset(executor.id for executor in new)
+    def _begin_warm_up(self, post: Post) -> None:
         if self._usher.can_keep_out:
-            warm_up = WarmUp(self._spark, self._profiles[name], self._kind(name), self._directory)
-            self._warming[name] = (ids, warm_up, self._helpers.submit(warm_up.run, new))
+            kind = self._kind(post.pool.name)
+            self._warm_ups.begin(post.pool, lambda: WarmUp(self._spark, post.profile, kind, self._directory))
         else:
-            self._pools[name].warmed_up(ids)
-
-    def _end_warm_up(self, name: str) -> None:
-        """A warm-up that failed is over as well: a cold executor is better than none."""
-        if name not in self._warming or not self._warming[name][2].done():
-            return
-        ids, _, outcome = self._warming.pop(name)
-        if error := outcome.exception():
-            _LOG.warning("warming up executors %s of pool %r failed: %s", ", ".join(sorted(ids)), name, error)
-        self._pools[name].warmed_up(ids)
+            post.pool.warmed_up([executor.id for executor in post.pool.to_warm_up()])
 
     def _kind(self, name: str) -> Kind:
         operators = self._plan.sharing(name)
         stateful = any(self._topology.operators[operator].keyed for operator in operators)
         return Kind(stateful, python=any(operator in self._python for operator in operators))
 
-    def _ask_for_totals(self, doomed: Mapping[str, Sequence[str]]) -> None:
+    def _ask_for_totals(self, doomed: Mapping[Post, Sequence[str]]) -> None:
         """Before anyone is killed: as long as the total counts them, the cluster would replace them at once."""
-        totals = {self._profiles[name].id: pool.total(doomed[name]) for name, pool in self._pools.items()}
+        totals = {post.profile.id: post.pool.total(going) for post, going in doomed.items()}
         totals[_DEFAULT_PROFILE] = self._unpinned
         if totals != self._totals:
             self._allocation.request(totals)
             self._totals = totals
 
     def _reported(self, plan: Plan, now_s: float) -> PoolsReport:
-        shortages = [pool.shortage(now_s, self._patience_s) for pool in self._pools.values()]
+        shortages = [post.pool.shortage(now_s, self._patience_s) for post in self._all_posts()]
         owners = {operator: self._numbers(plan, operator) for operator in plan.assignment}
-        misplaced = [_misplaced(name, plan.pools[name], node) for name, node in self._nodes.items()]
+        misplaced = [self._misplaced(name, plan.pools[name]) for name in self._posts]
         return PoolsReport(
             plan=plan,
             reached=frozenset(operator for operator in plan.pool_of if self._is_real(plan, operator, owners)),
             obstacles=tuple(each for each in (*shortages, *misplaced) if each is not None),
-            members=tuple(PoolMember(name, *each) for name, pool in self._pools.items() for each in pool.members()),
+            members=tuple(member for name, posts in self._posts.items() for member in _members(name, posts)),
             owners=owners,
-            settled=all(pool.is_settled for pool in self._pools.values()),
+            settled=all(posts.are_settled for posts in self._posts.values()),
         )
 
     def _numbers(self, plan: Plan, operator: str) -> tuple[int | None, ...]:
-        members = self._pools[plan.pool_of[operator]].members()
+        members = self._posts[plan.pool_of[operator]].serving.pool.members()
         number_of = {executor.id: number for number, _, executor in members if executor is not None}
         return tuple(number_of.get(executor.id) for executor in self._owners.get(operator, []))
 
     def _is_real(self, plan: Plan, operator: str, owners: Mapping[str, Sequence[int | None]]) -> bool:
-        pool = plan.pool_of[operator]
-        if not self._pools[pool].serves_as_wanted or _misplaced(pool, plan.pools[pool], self._nodes[pool]):
+        serving, wanted = self._posts[plan.pool_of[operator]].serving, plan.pool(operator)
+        if not serving.pool.serves_as_wanted or _planned_node(wanted) not in (None, serving.node):
             return False
         return operator not in owners or tuple(owners[operator]) == plan.assignment[operator]
 
-
-def _node_of(name: str, pool: PoolPlan, nodes: Mapping[str, str]) -> str | None:
-    """Where the whole pool is to be: as told, or where the plan has all of it from the start."""
-    if name in nodes:
-        return nodes[name]
-    planned = {location.node for location in pool.locations.values()}
-    return planned.pop() if len(planned) == 1 and pool.locations.keys() == set(pool.executors) else None
-
-
-def _misplaced(name: str, pool: PoolPlan, node: str | None) -> str | None:
-    elsewhere = sorted({location.node for location in pool.locations.values()} - {node})
-    if not elsewhere:
+    def _misplaced(self, name: str, wanted: PoolPlan) -> str | None:
+        """What the plan says of places that cannot be, in words."""
+        nodes = sorted({location.node for location in wanted.locations.values()})
+        if not nodes or nodes == [self._posts[name].serving.node]:
+            return None
+        if _planned_node(wanted) is None:
+            return f"pool {name!r} cannot be on {' and '.join(nodes)} at once: on Spark a pool is placed as a whole"
+        if not self._usher.can_keep_out:
+            return f"pool {name!r} cannot be moved to {nodes[0]!r} while it runs: that needs the JVM helpers"
         return None
-    where = "not pinned to a node" if node is None else f"pinned to {node!r}"
-    return (
-        f"pool {name!r} is {where} and cannot have executors on {', '.join(elsewhere)}: "
-        "on Spark a pool is placed as a whole, when it starts"
-    )
+
+
+def _planned_node(pool: PoolPlan) -> str | None:
+    """The node where the plan has the whole pool; None where it leaves it open or wants it on several."""
+    planned = {location.node for location in pool.locations.values()}
+    return planned.pop() if len(planned) == 1 and pool.locations.keys() >= set(pool.executors) else None
+
+
+def _members(name: str, posts: Posts) -> Iterator[PoolMember]:
+    """Those who serve under their numbers; those at other posts as standbys, until they serve or are gone."""
+    serving = posts.serving.pool.members()
+    yield from (PoolMember(name, *member) for member in serving)
+    taken = {number for number, _, _ in serving}
+    free = (number for number in count(-1, -1) if number not in taken)
+    for post in posts:
+        if post is not posts.serving:
+            phase = ExecutorPhase.STARTING if post is posts.coming else ExecutorPhase.LEAVING
+            present = [executor for _, _, executor in post.pool.members() if executor is not None]
+            yield from (PoolMember(name, number, phase, each) for number, each in zip(free, present, strict=False))
 
 
 def _uses_python(df: DataFrame) -> bool:

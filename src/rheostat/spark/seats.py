@@ -37,6 +37,11 @@ class Seats:
         classic: Any = df
         return DataFrame(self._pin.pin(classic._jdf, self._seating), df.sparkSession)
 
+    def use(self, profile: ResourceProfile) -> None:
+        """Whoever is seated next is of this profile."""
+        self._profile = profile._java_resource_profile
+        self._now = ((), ())
+
     def seat(self, serving: Iterable[SparkExecutor], by_substream: Iterable[SparkExecutor] = ()) -> bool:
         """From the next stage on, `serving` get the work; the i-th of `by_substream` gets substream i.
 

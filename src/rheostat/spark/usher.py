@@ -7,6 +7,7 @@ from typing import Protocol
 from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame, SparkSession
 
+from rheostat.errors import PlantError
 from rheostat.spark.allocation import Allocation, SparkExecutor
 from rheostat.spark.pin import pin
 from rheostat.spark.seats import Seats
@@ -22,7 +23,7 @@ class Usher(Protocol):
     """Shows tasks of operators to executors."""
 
     can_keep_out: bool
-    """Whether executors can be kept free of work: without that there are no standbys and no warm-up."""
+    """Whether executors can be kept free of work: without that there are no standbys, no warm-up, no move of a pool."""
 
     def place(self, operator: str, df: DataFrame) -> DataFrame:
         """`df`, with its stage where the operator's work is shown to."""
@@ -30,6 +31,10 @@ class Usher(Protocol):
 
     def show(self, operator: str, serving: Sequence[SparkExecutor], owners: Sequence[SparkExecutor]) -> None:
         """From the next batch on: whoever of `serving` is free; substream i goes to the i-th of `owners`."""
+        ...
+
+    def use(self, operator: str, profile: ResourceProfile) -> None:
+        """The operator's executors are those of another profile from the next `show` on; only if `can_keep_out`."""
         ...
 
     def keep_out(self, executor_ids: Iterable[str]) -> None:
@@ -50,6 +55,9 @@ class SeatUsher:
 
     def show(self, operator: str, serving: Sequence[SparkExecutor], owners: Sequence[SparkExecutor]) -> None:
         self._seats[operator].seat(serving, owners)
+
+    def use(self, operator: str, profile: ResourceProfile) -> None:
+        self._seats[operator].use(profile)
 
     def keep_out(self, executor_ids: Iterable[str]) -> None:
         """They have no seat: nothing is left to do."""
@@ -81,6 +89,9 @@ class PlainUsher:
         switch.move({i: owner for i, owner in enumerate(owners) if present[i] not in (None, owner.id)})
         if None not in present:
             self._shown[operator] = wanted
+
+    def use(self, operator: str, profile: ResourceProfile) -> None:
+        raise PlantError(f"the pool of {operator!r} cannot be moved while it runs: that needs the JVM helpers")
 
     def keep_out(self, executor_ids: Iterable[str]) -> None:
         self._kept_out |= self._allocation.decommission(set(executor_ids) - self._kept_out)
