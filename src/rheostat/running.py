@@ -141,7 +141,14 @@ def start(
         pools.append(_pools(session, topology, plan, nodes, folder))
         undo.callback(pools[0].close)
         plant = SparkPlant(topology, pools[0], lambda: meter.read(), dealt_by(runtime))
-        meter = Meter(runtime, session, plant.clock, lambda: pools[0].report, base=_last_snapshot(journal))
+        meter = Meter(
+            runtime,
+            session,
+            plant.clock,
+            lambda: pools[0].report,
+            names=_node_names(cluster),
+            base=_last_snapshot(journal),
+        )
         plant.start()
         undo.callback(plant.stop)
         runtime.start()
@@ -197,6 +204,11 @@ def _pools(
         return NoPools(plan)
     by_pool = {plan.pool_of.get(name, name): node for name, node in (nodes or {}).items()}
     return Pools(spark, topology, plan, nodes=by_pool, directory=str(folder.absolute()))
+
+
+def _node_names(cluster: EmbeddedCluster | ClusterAddress | None) -> dict[str, str]:
+    """What the nodes of our own cluster are called, by host; elsewhere they have the names of their hosts."""
+    return {node.host: node.name for node in cluster.status().nodes} if isinstance(cluster, EmbeddedCluster) else {}
 
 
 def _last_snapshot(journal: Journal) -> Snapshot | None:
