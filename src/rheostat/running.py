@@ -25,7 +25,7 @@ from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import Snapshot
-from rheostat.spark.cluster import ClusterAddress, EmbeddedCluster
+from rheostat.spark.cluster import ClusterAddress, EmbeddedCluster, NodeStatus
 from rheostat.spark.dealer import dealt_by
 from rheostat.spark.meter import Meter
 from rheostat.spark.no_pools import NoPools
@@ -146,7 +146,8 @@ def start(
             session,
             plant.clock,
             lambda: pools[0].report,
-            names=_node_names(cluster),
+            names={node.host: node.name for node in _nodes_of(cluster)},
+            cores={node.host: node.cores for node in _nodes_of(cluster)},
             base=_last_snapshot(journal),
         )
         plant.start()
@@ -206,9 +207,9 @@ def _pools(
     return Pools(spark, topology, plan, nodes=by_pool, directory=str(folder.absolute()))
 
 
-def _node_names(cluster: EmbeddedCluster | ClusterAddress | None) -> dict[str, str]:
-    """What the nodes of our own cluster are called, by host; elsewhere they have the names of their hosts."""
-    return {node.host: node.name for node in cluster.status().nodes} if isinstance(cluster, EmbeddedCluster) else {}
+def _nodes_of(cluster: EmbeddedCluster | ClusterAddress | None) -> tuple[NodeStatus, ...]:
+    """Those of a cluster that we started; of others Spark tells only the hosts that have executors."""
+    return tuple(cluster.status().nodes) if isinstance(cluster, EmbeddedCluster) else ()
 
 
 def _last_snapshot(journal: Journal) -> Snapshot | None:

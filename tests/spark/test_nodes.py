@@ -18,7 +18,7 @@ def executor(host: str, slots: int = 2) -> ExecutorFigures:
 
 def test_this_machine_is_as_busy_as_its_kernel_says_since_the_last_reading(tmp_path):
     write(tmp_path, busy=100, idle=100, io_wait=0)
-    nodes = Nodes({"127.0.0.2": "left"}, tmp_path)
+    nodes = Nodes({"127.0.0.2": "left"}, proc=tmp_path)
     nodes.see([executor("127.0.0.2"), executor("127.0.0.2", 3)])
     write(tmp_path, busy=160, idle=120, io_wait=20)
     [node] = nodes.read()
@@ -62,3 +62,9 @@ def test_loopback_addresses_and_our_own_name_are_this_machine():
     assert is_this_machine("127.0.0.3")
     assert is_this_machine(socket.gethostname())
     assert not is_this_machine("192.0.2.77")
+
+
+def test_the_nodes_of_a_known_cluster_are_there_without_executors_with_the_cores_they_offer(tmp_path):
+    nodes = Nodes({"127.0.0.2": "left", "127.0.0.3": "right"}, {"127.0.0.2": 4, "127.0.0.3": 8}, tmp_path)
+    nodes.see([])
+    assert [(node.name, node.slots, node.cores) for node in nodes.read()] == [("left", 4, 4.0), ("right", 8, 8.0)]

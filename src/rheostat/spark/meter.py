@@ -30,8 +30,8 @@ Member = tuple[str, int]
 class Meter:
     """`read` returns what happened up to now; latencies are those since the reading before.
 
-    `report` gives the pools' last report. `names` are those of hosts that have another name. Counters go on from
-    those of `base`, the last snapshot before the driver was restarted.
+    `report` gives the pools' last report. `names` are those of hosts that have another name, `cores` what the hosts
+    of a known cluster offer. Counters go on from those of `base`, the last snapshot before the driver was restarted.
     """
 
     def __init__(
@@ -42,12 +42,13 @@ class Meter:
         report: Callable[[], PoolsReport],
         *,
         names: Mapping[str, str] | None = None,
+        cores: Mapping[str, int] | None = None,
         base: Snapshot | None = None,
     ) -> None:
         self._runtime, self._clock, self._report = runtime, clock, report
         self._store = StatusStore(spark)
         self._sampler = TaskSampler(self._store)
-        self._nodes = Nodes(names)
+        self._nodes = Nodes(names, cores)
         self._operators = {name: OperatorMeter(runtime, name, base) for name in runtime.topology.operators}
         self._busy = _odometers(base)
         self._retired_s: dict[str, float] = {}

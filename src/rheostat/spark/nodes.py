@@ -27,12 +27,18 @@ class _Times(NamedTuple):
 
 
 class Nodes:
-    """The hosts of the executors that were seen. `names` are those of hosts that have another name."""
+    """The hosts of the executors that were seen. `names` are those of hosts that have another name.
 
-    def __init__(self, names: Mapping[str, str] | None = None, proc: Path = _PROC) -> None:
+    `cores` are the hosts of a cluster that is known, and what they offer: those are there without executors too.
+    """
+
+    def __init__(
+        self, names: Mapping[str, str] | None = None, cores: Mapping[str, int] | None = None, proc: Path = _PROC
+    ) -> None:
         self.names = dict(names or {})
+        self._cores = dict(cores or {})
         self._proc = proc
-        self._slots: dict[str, int] = {}
+        self._slots: dict[str, int] = dict.fromkeys(self._cores, 0)
         self._last = _times(proc)
 
     def see(self, executors: Iterable[ExecutorFigures]) -> None:
@@ -42,17 +48,21 @@ class Nodes:
             self._slots[executor.host] = self._slots.get(executor.host, 0) + executor.slots
 
     def read(self) -> tuple[NodeState, ...]:
-        """How busy they were since the last reading. `slots` are those of the executors that live there."""
+        """How busy they were since the last reading. `slots` are those of the executors that live there, or could."""
         now, before = _times(self._proc), self._last
         self._last = now
         cpu, io_wait = (None, None) if now is None or before is None else _shares(before, now)
         memory_bytes, memory = _memory(self._proc)
+        use = (memory_bytes, cpu, memory, io_wait)
         return tuple(
-            NodeState(self.names.get(host, host), slots, float(os.cpu_count() or 1), memory_bytes, cpu, memory, io_wait)
+            NodeState(self.names.get(host, host), self._cores.get(host, slots), self._cores_of(host), *use)
             if is_this_machine(host)
-            else NodeState(self.names.get(host, host), slots)
+            else NodeState(self.names.get(host, host), self._cores.get(host, slots))
             for host, slots in sorted(self._slots.items())
         )
+
+    def _cores_of(self, host: str) -> float:
+        return float(self._cores.get(host) or os.cpu_count() or 1)
 
     def problems(self) -> tuple[str, ...]:
         elsewhere = sorted(self.names.get(host, host) for host in self._slots if not is_this_machine(host))
