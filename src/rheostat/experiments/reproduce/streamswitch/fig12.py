@@ -1,0 +1,170 @@
+"""Figures 12 and 13: executors of different speeds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rheostat.experiments.replicate import Mean, mean_of
+from rheostat.experiments.reproduce.course import Course, follow
+from rheostat.experiments.reproduce.reproduction import Claim, Effort, Outcome, Progress, Reproduction
+from rheostat.experiments.reproduce.streamswitch.figures import events, executors, success
+from rheostat.experiments.reproduce.streamswitch.workloads import SWITCH, auctions
+from rheostat.experiments.reproduce.sweep import Case
+from rheostat.experiments.result import Result
+from rheostat.snapshot import ExecutorPhase
+
+_SPEEDS = (0.5, 0.75, 1.25, 1.5)
+_SHARES = (0.2, 0.4, 0.6, 0.8)
+_RATE, _AMPLITUDE, _PERIOD_S = 200.0, 500.0, 120.0
+Mix = tuple[float, float]
+"""α, the speed of the odd executors, and β, the probability that one is odd."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Results under one mix, and the share of the executors in use that was odd, run by run."""
+
+    results: tuple[Result, ...]
+    odd_shares: tuple[float, ...]
+
+    def odd_percent(self) -> Mean:
+        return mean_of([100 * share for share in self.odd_shares])
+
+
+Found = Mapping[Mix, Runs]
+
+
+def run(effort: Effort, progress: Progress) -> Outcome:
+    mixes = [(speed, share) for speed in _SPEEDS for share in (_SHARES[::3] if effort.quick else _SHARES)]
+    found: dict[Mix, Runs] = {}
+    for done, mix in enumerate(mixes, start=1):
+        found[mix] = _runs(mix, effort)
+        progress(done / len(mixes))
+    return Outcome(
+        columns=("α", "β (%)", "success (%)", "executors", "odd ones in use (%)", "treatments"),
+        rows=tuple(
+            (
+                speed,
+                100 * share,
+                success(runs.results),
+                executors(runs.results),
+                runs.odd_percent(),
+                events(runs.results),
+            )
+            for (speed, share), runs in found.items()
+        ),
+        claims=_claims(found),
+        notes=(_NOTE,),
+        draw=lambda figure: _draw(figure, found),
+    )
+
+
+def _runs(mix: Mix, effort: Effort) -> Runs:
+    speed, share = mix
+    scenario = auctions(
+        _AMPLITUDE,
+        _PERIOD_S,
+        _RATE,
+        duration_s=_PERIOD_S * effort.choose(1.5, 1),
+        cluster={"odd_speed": speed, "odd_share": share},
+    )
+    case = Case(scenario, "streamswitch", SWITCH | {"epsilon": 0.2})
+    pairs = [follow(case, seed) for seed in range(effort.seeds)]
+    return Runs(tuple(result for result, _ in pairs), tuple(_odd_share(course, speed) for _, course in pairs))
+
+
+def _odd_share(course: Course, speed: float) -> float:
+    """Of the executors that served in the second half, over all looks."""
+    half = course.periods[len(course.periods) // 2 :]
+    serving = [
+        executor.speed == speed
+        for period in half
+        if period.snapshot is not None
+        for executor in period.snapshot.executors
+        if executor.phase is ExecutorPhase.ACTIVE
+    ]
+    return float(np.mean(serving))
+
+
+def _claims(found: Found) -> tuple[Claim, ...]:
+    good = {mix: success(runs.results).mean for mix, runs in found.items()}
+    numbers = {mix: executors(runs.results).mean for mix, runs in found.items()}
+    odd = {mix: runs.odd_percent().mean for mix, runs in found.items()}
+    least, most = _SHARES[0], _SHARES[-1]
+    slow, fast = [m for m in found if m[0] < 1], [m for m in found if m[0] > 1]
+    treatments = {
+        speed: np.mean([events(runs.results).mean for mix, runs in found.items() if mix[0] == speed])
+        for speed in _SPEEDS
+    }
+    return (
+        Claim(
+            "success is close to 100 %, and below 99 % only with α = 0.5",
+            all(rate > 99 for (speed, _), rate in good.items() if speed > 0.5),
+            f"{min(good.values()):.2f} % at least, {min(r for m, r in good.items() if m[0] > 0.5):.2f} % with others",
+        ),
+        Claim(
+            "slower odd ones take more executors",
+            all(numbers[0.5, share] > numbers[1.5, share] for share in {share for _, share in found}),
+        ),
+        Claim(
+            "the more odd ones, the more executors if they are slow, and the fewer if they are fast",
+            numbers[0.5, most] > numbers[0.5, least] and numbers[1.5, most] < numbers[1.5, least],
+            f"α = 0.5: {numbers[0.5, least]:.2f} to {numbers[0.5, most]:.2f}; α = 1.5: {numbers[1.5, least]:.2f} to "
+            f"{numbers[1.5, most]:.2f}",
+        ),
+        Claim(
+            "of what is supplied, the faster ones are kept: fewer slow ones than β are in use",
+            float(np.mean([odd[mix] - 100 * mix[1] for mix in slow])) < 0,
+            f"{np.mean([odd[mix] - 100 * mix[1] for mix in slow]):+.1f} points on average",
+        ),
+        Claim(
+            "and more fast ones than β",
+            float(np.mean([odd[mix] - 100 * mix[1] for mix in fast])) > 0,
+            f"{np.mean([odd[mix] - 100 * mix[1] for mix in fast]):+.1f} points on average",
+        ),
+        Claim(
+            "slower ones bring more treatments",
+            bool(treatments[0.5] > treatments[1.5]),
+            ", ".join(f"α = {speed}: {number:.0f}" for speed, number in treatments.items()),
+        ),
+    )
+
+
+_NOTE = "TO BE WRITTEN"
+
+
+def _draw(figure: Any, found: Found) -> None:
+    grid = figure.subplots(2, 2, sharex=True)
+    titles = ("success, %", "executors", "odd ones in use, %", "treatments")
+    for speed in _SPEEDS:
+        mixes = [mix for mix in found if mix[0] == speed]
+        series: Sequence[list[float]] = (
+            [success(found[mix].results).mean for mix in mixes],
+            [executors(found[mix].results).mean for mix in mixes],
+            [found[mix].odd_percent().mean for mix in mixes],
+            [events(found[mix].results).mean for mix in mixes],
+        )
+        for axes, values in zip(grid.flat, series, strict=True):
+            axes.plot([share for _, share in mixes], values, marker="o", label=f"α = {speed}")
+    for axes, title in zip(grid.flat, titles, strict=True):
+        axes.set_title(title, fontsize=9)
+        axes.grid(alpha=0.3)
+    grid[1][0].plot(_SHARES, [100 * share for share in _SHARES], "k:", label="β")
+    grid[0][0].legend(fontsize=7)
+    for axes in grid[1]:
+        axes.set_xlabel("β")
+
+
+REPRODUCTIONS = (
+    Reproduction(
+        name="streamswitch-fig12",
+        figure="Figures 12 and 13",
+        title="executors of different speeds",
+        run=run,
+        setting="Switch(0.2) on 1,500 ± 500 records/s with a period of 2 minutes (30 K ± 10 K and 10 minutes there), "
+        "executors of 200/s (4 K there), of which each is odd with probability β and then α times as fast.",
+        also=("streamswitch-fig13",),
+    ),
+)

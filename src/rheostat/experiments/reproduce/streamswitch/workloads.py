@@ -1,0 +1,95 @@
+"""What the paper's experiments serve: orders of a stock exchange, queries over auctions, word count.
+
+Rates are a twentieth of the paper's, and so is what an executor serves; times are shorter. What decides is unchanged:
+how many executors a load needs, how it is skewed, how far above its mean it rises, and (L, T), l and δ.
+"""
+
+from typing import Any
+
+from rheostat.experiments.reproduce.sweep import scenario_of
+from rheostat.experiments.scenario import Scenario
+
+SUBSTREAMS = 64
+SLOT_S = 0.1
+SWITCH: dict[str, Any] = {"l": SLOT_S, "delta": SLOT_S}
+"""l and δ as in the paper."""
+
+_CLUSTER: dict[str, Any] = {"pause": "executors", "start": "1s", "move_delay": "300ms"}
+"""A switch pauses the two executors it is between (section 5)."""
+
+_MOST_EXECUTORS = 40
+
+
+def keyed(
+    name: str,
+    load: Any,
+    rate: float,
+    *,
+    duration_s: float,
+    executors: int,
+    bound_s: float = 1.0,
+    window_s: float = 1.0,
+    period_s: float = SLOT_S,
+    resolution_s: float = 0.1,
+    keys: dict[str, Any] | None = None,
+    cluster: dict[str, Any] | None = None,
+    **source: Any,
+) -> Scenario:
+    """One keyed operator of 64 substreams whose executors serve `rate` records a second each."""
+    return scenario_of(
+        name=name,
+        duration=duration_s,
+        period=period_s,
+        resolution=resolution_s,
+        source=[{"name": "in", "load": load, "keys": keys or {"zipf": 0.3, "keys": 1000}, **source}],
+        operator=[
+            {
+                "name": "work",
+                "inputs": ["in"],
+                "key": "key",
+                "substreams": SUBSTREAMS,
+                "executors": executors,
+                "service": {"mean": 1 / rate},
+                "state_bytes": 1e6,
+            }
+        ],
+        sla=[{"latency": bound_s, "window": window_s, "operator": "work"}],
+        budget={"total": _MOST_EXECUTORS},
+        cluster=_CLUSTER | (cluster or {}),
+    )
+
+
+_ORDERS_PER_S, _ORDERS_RATE = 1000.0, 180.0
+_SPIKES, _SPIKE_S = (80.0, 70.0), 0.08
+
+
+def orders(session_s: float, *, executors: int = 8, **told: Any) -> Scenario:
+    """Two sessions of limit orders of 1,156 stocks: each opens with a spike of 70 to 80 times the usual rate, which
+    then changes between half and one and a half of 1,000/s; every minute other stocks are the hot ones."""
+    opening = {
+        "shape": "opening_auction",
+        "base": _ORDERS_PER_S,
+        "factors": list(_SPIKES),
+        "decay": _SPIKE_S,
+        "session": session_s,
+    }
+    unrest = {"shape": "erratic", "low": 0.5, "high": 1.5, "interval": "15s", "peak_chance": 0}
+    return keyed(
+        "limit orders",
+        {"product": [opening, unrest]},
+        _ORDERS_RATE,
+        duration_s=len(_SPIKES) * session_s,
+        executors=executors,
+        resolution_s=_SPIKE_S / 4,
+        keys={"limit_orders": 1156},
+        rotate_every="1m",
+        rotate_by=7,
+        **told,
+    )
+
+
+def auctions(amplitude: float, wave_s: float, rate: float, *, duration_s: float, **told: Any) -> Scenario:
+    """A query over auctions under a sinusoid of 1,500/s ± `amplitude` (30 K in the paper)."""
+    load = {"shape": "sine", "base": 1500.0, "amplitude": amplitude, "period": wave_s}
+    executors = max(1, round(1500.0 / (0.75 * rate)))
+    return keyed("auctions", load, rate, duration_s=duration_s, executors=executors, **told)
