@@ -173,3 +173,75 @@ def test_a_record_on_its_way_to_an_executor_that_has_left_goes_to_another_of_the
             it.apply(plan)
             it.cluster.advance(it.cluster.now_s + 0.1)
             assert strangers(it, plan) == []
+
+
+def at_distance(where, **cluster):
+    plan = Plan.initial(CHAIN)
+    for operator, spot in where.items():
+        plan = placed(plan, operator, _0=spot)
+    it = plant(CHAIN, fixed(0.01), rate=10.0, scv=0, cluster=ClusterModel(nodes=nodes("x", "y"), **cluster), plan=plan)
+    it.cluster.advance(100.0)
+    return it.observe()
+
+
+@pytest.mark.parametrize(
+    ("where", "expected_s"),
+    [
+        ({"a": Location("x", 7), "b": Location("x", 7)}, 0.01),
+        ({"a": Location("x", 7), "b": Location("x", 8)}, 0.02),
+        ({"a": Location("x", 7), "b": Location("y", 9)}, 0.05),
+    ],
+)
+def test_a_record_from_afar_costs_the_executor_that_receives_it(where, expected_s):
+    seen = at_distance(where, process_cost=0.01, node_cost=0.04)
+    assert seen.operator["b"].latency.mean_s == pytest.approx(expected_s)
+    assert seen.operator["a"].latency.mean_s == pytest.approx(0.01)
+
+
+def nearest(rate, service_s):
+    """One executor writes; the second and the third of those who read are near it: same process, same node."""
+    plan = Plan.initial(CHAIN, {"a": 1, "b": 3})
+    plan = placed(plan, "a", _0=Location("x", 1))
+    plan = placed(plan, "b", _0=Location("y", 9), _1=Location("x", 1), _2=Location("x", 2))
+    serving = {"a": fixed(0.0001), "b": fixed(service_s, executors=3, grouping="nearest")}
+    it = plant(CHAIN, serving, rate=rate, scv=0, cluster=ClusterModel(nodes=nodes("x", "y")), plan=plan)
+    it.cluster.advance(100.0)
+    return [executor_row(it, number, "b").completed for number in range(3)]
+
+
+def test_records_stay_in_their_process_while_it_keeps_up():
+    far, same_process, same_node = nearest(rate=50.0, service_s=0.01)
+    assert (far, same_node) == (0, 0)
+    assert same_process > 4900
+
+
+def test_records_go_to_the_node_and_then_elsewhere_when_nearer_executors_do_not_keep_up():
+    far, same_process, same_node = nearest(rate=150.0, service_s=0.01)
+    assert far == 0
+    assert same_process > same_node > 1000
+    far, same_process, same_node = nearest(rate=250.0, service_s=0.01)
+    assert min(far, same_process, same_node) > 1000
+
+
+def test_another_process_on_the_same_node_is_a_move_too():
+    it = plant(CHAIN, fixed(0.01), rate=10.0, scv=0, cluster=ClusterModel(start=1, nodes=nodes("x")))
+    plan = placed(placed(Plan.initial(CHAIN), "a", _0=Location("x", 5)), "b", _0=Location("x", 5))
+    it.apply(plan)
+    assert it.reached(plan) == {"a", "b"}
+    assert [executor.process for executor in it.observe().executors] == [5, 5]
+
+
+def test_nodes_tell_what_executors_hold_of_memory_and_what_records_cost_of_io():
+    serving = {"a": fixed(0.001, memory=0.25, io="2ms"), "b": fixed(0.001, executors=2, memory=0.1)}
+    it = plant(CHAIN, serving, rate=100.0, scv=0, cluster=ClusterModel(nodes=nodes("x", "y")))
+    it.observe()
+    it.cluster.advance(50.0)
+    seen = {node.name: node for node in it.observe().nodes}
+    assert (seen["x"].memory, seen["y"].memory) == pytest.approx((0.35, 0.1))
+    assert (seen["x"].io, seen["y"].io) == pytest.approx((0.2, 0.0), abs=0.01)
+
+
+def test_what_the_model_does_not_tell_is_not_known():
+    it = plant(CHAIN, fixed(0.001), cluster=ClusterModel(nodes=nodes("x")))
+    it.cluster.advance(1.0)
+    assert (it.observe().nodes[0].memory, it.observe().nodes[0].io) == (None, None)

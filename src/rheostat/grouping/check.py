@@ -3,15 +3,16 @@
 from rheostat.errors import ConfigError, nearest
 from rheostat.topology import Topology
 
-ROUND_ROBIN, RANDOM, KEY, LOAD_AWARE, OSG, BATCH_GREEDY = (
+ROUND_ROBIN, RANDOM, KEY, LOAD_AWARE, OSG, BATCH_GREEDY, NEAREST = (
     "round-robin",
     "random",
     "key",
     "load-aware",
     "osg",
     "batch-greedy",
+    "nearest",
 )
-NAMES = (ROUND_ROBIN, RANDOM, KEY, LOAD_AWARE, OSG, BATCH_GREEDY)
+NAMES = (ROUND_ROBIN, RANDOM, KEY, LOAD_AWARE, OSG, BATCH_GREEDY, NEAREST)
 """What plans and scenarios call the groupings."""
 
 

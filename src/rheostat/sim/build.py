@@ -21,6 +21,7 @@ GROUPINGS = {
     "key": tables.BY_VALUE,
     "load-aware": tables.LOAD_AWARE,
     "osg": tables.OSG,
+    "nearest": tables.NEAREST,
 }
 CHUNK_SLOTS = 64
 
@@ -214,6 +215,8 @@ def _set_cluster(state: State, model: SimModel) -> None:
     world.process_hop_s = seconds(cluster.process_hop, "process hop")
     world.node_hop_s = seconds(cluster.node_hop, "node hop")
     world.longest_hop_s = max(world.process_hop_s, world.node_hop_s)
+    world.process_cost_s = seconds(cluster.process_cost, "process cost")
+    world.node_cost_s = seconds(cluster.node_cost, "node cost")
     if cluster.timeout is not None:
         world.timeout_s = positive_seconds(cluster.timeout, "timeout")
     for position, node in enumerate(cluster.nodes):

@@ -1,9 +1,9 @@
 """Which executor a record goes to: by the grouping that its operator has now."""
 
-from rheostat.sim import load_aware, osg, randomness
+from rheostat.sim import load_aware, near, osg, randomness
 from rheostat.sim.jit import at, jit
 from rheostat.sim.randomness import SERVICE
-from rheostat.sim.state import BY_KEY, BY_VALUE, LOAD_AWARE, OSG, RANDOM, State
+from rheostat.sim.state import BY_KEY, BY_VALUE, LOAD_AWARE, NEAREST, OSG, RANDOM, State
 from rheostat.sim.turns import next_in_turn, server
 
 
@@ -21,6 +21,8 @@ def choose(s: State, i: int, operator: int) -> int:
         return load_aware.choose(s, operator)
     if it.grouping == OSG:
         return osg.choose(s, i, operator)
+    if it.grouping == NEAREST:
+        return near.choose(s, i, operator)
     return next_in_turn(s, operator)
 
 

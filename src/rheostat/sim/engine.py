@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rheostat.sim import draw, osg, randomness
+from rheostat.sim import draw, near, osg, randomness
 from rheostat.sim.choose import choose, substream_of
 from rheostat.sim.heap import BATCH_END, DONE, SOURCE, TRANSIT, TRIGGER, kind_of, pop, push, replace, subject_of
 from rheostat.sim.histogram import BINS, bin_of
@@ -194,6 +194,7 @@ def _send(s: State, now: float, edge: int, root: int, value: int, executor: int)
     it.operator = stream.target
     it.value = value if stream.value == NONE else draw.value_from(s, SERVICE, stream.value)
     it.substream = NONE
+    it.sender = executor
     it.executor = NONE
     it.scheduler = 0 if executor == NONE else executor % at(s.operators, stream.target).schedulers
     it.epoch = NONE
@@ -214,11 +215,22 @@ def _has_own_queues(s: State, operator: int) -> bool:
 
 @jit
 def _hop_s(s: State, one: int, other: int) -> float:
-    """Ra-Stream's three levels: nothing within a process, little between processes, most between nodes."""
-    here, there = at(s.executors, one), at(s.executors, other)
-    if here.node != there.node:
+    """How long a record is on its way between two executors."""
+    level = near.distance(s, one, other)
+    if level == near.ELSEWHERE:
         return s.world.node_hop_s
-    return 0.0 if here.process == there.process else s.world.process_hop_s
+    return 0.0 if level == near.PROCESS else s.world.process_hop_s
+
+
+@jit
+def _receiving_s(s: State, sender: int, executor: int) -> float:
+    """What it costs `executor` to take a record from another process or node."""
+    if sender == NONE or s.world.node_cost_s + s.world.process_cost_s == 0.0:
+        return 0.0
+    level = near.distance(s, sender, executor)
+    if level == near.ELSEWHERE:
+        return s.world.node_cost_s
+    return 0.0 if level == near.PROCESS else s.world.process_cost_s
 
 
 # --- arrival and service ---------------------------------------------------------------------------------------
@@ -359,7 +371,8 @@ def _start(s: State, now: float, executor: int, i: int) -> float:
     it = at(s.executors, executor)
     tuple_ = at(s.tuples, i)
     occupy(s, it.node)
-    time = draw.service_s(s, tuple_.operator, tuple_.value) / it.speed * _crowding(s, it.node)
+    work = draw.service_s(s, tuple_.operator, tuple_.value) + _receiving_s(s, tuple_.sender, executor)
+    time = work / it.speed * _crowding(s, it.node)
     tuple_.service_s = time
     _note_service(s, tuple_.operator, time)
     if tuple_.substream != NONE:

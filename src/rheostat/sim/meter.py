@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from rheostat.duration import seconds
 from rheostat.sim import state as tables
 from rheostat.sim.build import GROUPINGS
 from rheostat.sim.cluster import Cluster
@@ -30,6 +31,8 @@ class Meter:
         self._last_operators = cluster.state.operators.copy()
         self._last_histogram = cluster.state.histogram["count"].copy()
         self._last_world = cluster.state.world.copy()
+        self._handled: dict[Executor, int] = {}
+        self._io_since_s = cluster.now_s
 
     def read(self) -> Snapshot:
         cluster = self._cluster
@@ -154,17 +157,49 @@ class Meter:
         return tuple(StreamState(s.name, s.consumer, rows=int(rows[edge])) for edge, s in enumerate(streams))
 
     def _nodes(self) -> tuple[NodeState, ...]:
-        """Processor shares are those of this moment: busy executors over cores."""
+        """Processor shares are those of this moment: busy executors over cores. Memory is what executors hold, I/O
+        the time that their records kept it busy since the last reading."""
         cluster = self._cluster
+        memory, io = self._memory_by_node(), self._io_by_node()
         return tuple(
             NodeState(
                 name=node.name,
                 slots=node.slots,
                 cores=node.cores,
                 cpu=min(1.0, float(cluster.state.nodes[position].busy) / (node.cores or node.slots)),
+                memory=None if memory is None else min(1.0, memory.get(node.name, 0.0)),
+                io=None if io is None else min(1.0, io.get(node.name, 0.0)),
             )
             for position, node in enumerate(cluster.model.cluster.nodes)
         )
+
+    def _memory_by_node(self) -> dict[str | None, float] | None:
+        """None where the model tells of no operator how much memory its executors hold."""
+        model, held = self._cluster.model, dict[str | None, float]()
+        if not any(model.operator(name).memory for name in self._cluster.position):
+            return None
+        for executor in self._cluster.fleet.members.values():
+            share = sum(model.operator(name).memory for name in executor.operators)
+            held[executor.node] = held.get(executor.node, 0.0) + share
+        return held
+
+    def _io_by_node(self) -> dict[str | None, float] | None:
+        """None where the model tells of no operator what its records cost, and at the first reading."""
+        cluster, busy = self._cluster, dict[str | None, float]()
+        cost_s = {name: seconds(cluster.model.operator(name).io, "io") for name in cluster.position}
+        since_s, self._io_since_s = self._io_since_s, cluster.now_s
+        before, self._handled = self._handled, self._handled_by_executor()
+        if not any(cost_s.values()) or cluster.now_s <= since_s:
+            return None
+        for executor in cluster.fleet.members.values():
+            each_s = sum(cost_s[name] for name in executor.operators) / len(executor.operators)
+            records = self._handled[executor] - before.get(executor, 0)
+            busy[executor.node] = busy.get(executor.node, 0.0) + records * each_s / (cluster.now_s - since_s)
+        return busy
+
+    def _handled_by_executor(self) -> dict[Executor, int]:
+        completed = self._cluster.state.executors.completed
+        return {executor: int(completed[executor.index]) for executor in self._cluster.fleet.members.values()}
 
 
 _GROUPING_NAMES = {code: name for name, code in GROUPINGS.items()}

@@ -69,10 +69,12 @@ class OperatorModel(Spec, frozen=True):
 
     `queues`: "own" (one FIFO queue for each executor), "shared" (one queue for all), "batches" (micro-batches).
     `grouping` spreads the records over executors: left out, round robin, or by key for a keyed operator. Load-aware
-    grouping reads utilisation every `interval`. `capacity` bounds each queue; what overflows is lost.
+    grouping reads utilisation every `interval`; "nearest" keeps to process and node while queues there are short.
+    `capacity` bounds each queue; what overflows is lost.
     `split` "one" sends each record to one of the output streams only, with the selectivities as shares.
     `emission` says how the number of output records varies around the selectivity; `bulk` at a time.
-    State is `state_bytes` for each substream, and grows by `state_bytes_per_record`.
+    State is `state_bytes` for each substream, and grows by `state_bytes_per_record`. Each executor holds a share
+    `memory` of its node's, and each record keeps its node's I/O busy for `io`.
     """
 
     service: Service = Service()
@@ -80,7 +82,7 @@ class OperatorModel(Spec, frozen=True):
     standby: Annotated[int, msgspec.Meta(ge=0)] = 0
     queues: Literal["own", "shared", "batches"] = "own"
     batches: Batches = Batches()
-    grouping: Literal["round-robin", "random", "key", "load-aware", "osg"] | None = None
+    grouping: Literal["round-robin", "random", "key", "load-aware", "osg", "nearest"] | None = None
     interval: Duration = "30s"
     osg: Osg = Osg()
     capacity: Count | None = None
@@ -89,6 +91,8 @@ class OperatorModel(Spec, frozen=True):
     bulk: Count = 1
     state_bytes: NotNegative = 0.0
     state_bytes_per_record: NotNegative = 0.0
+    memory: NotNegative = 0.0
+    io: Duration = 0
 
 
 class Bursts(Spec, frozen=True):
@@ -131,7 +135,8 @@ class ClusterModel(Spec, frozen=True):
     `substream`s themselves, both `executors`, or the whole `topology`. `pause_on_add` and `pause_on_remove` stop
     the topology for a change of size; `restart`, if given, for every change but that of a grouping, as Storm does.
     A share `odd_share` of executors has speed `odd_speed` instead of 1. Records sent between processes and nodes
-    take `process_hop` and `node_hop`. A record that takes longer than `timeout` counts as late.
+    take `process_hop` and `node_hop`, and cost the executor that receives them `process_cost` and `node_cost` of
+    work. A record that takes longer than `timeout` counts as late.
     """
 
     start: Duration = "4s"
@@ -148,6 +153,8 @@ class ClusterModel(Spec, frozen=True):
     odd_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     process_hop: Duration = 0
     node_hop: Duration = 0
+    process_cost: Duration = 0
+    node_cost: Duration = 0
     timeout: Duration | None = None
     nodes: tuple[NodeModel, ...] = ()
     failures: tuple[Failure, ...] = ()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rheostat.decision import Location
 from rheostat.duration import seconds
 from rheostat.errors import PlantError, nearest
 from rheostat.grouping import check
@@ -87,7 +88,7 @@ class SimPlant:
         if any(executor.phase is not ExecutorPhase.ACTIVE for executor in serving):
             return False
         locations = plan.pools[pool].locations
-        if any(executor.node != locations[executor.id].node for executor in serving if executor.id in locations):
+        if not all(_is_at(executor, locations[executor.id]) for executor in serving if executor.id in locations):
             return False
         return operator not in plan.assignment or self._owners(operator) == plan.assignment[operator]
 
@@ -169,9 +170,9 @@ class SimPlant:
     def _relocate(self, pool: str) -> None:
         for number, location in self._plan.pools[pool].locations.items():
             executor = self.cluster.fleet.members.get((pool, number))
-            if executor is None or executor.phase is not ExecutorPhase.ACTIVE or executor.node == location.node:
+            if executor is None or executor.phase is not ExecutorPhase.ACTIVE or _is_at(executor, location):
                 continue
-            if self._has_slot(location.node):
+            if executor.node == location.node or self._has_slot(location.node):
                 self.cluster.relocate(executor, location.node, location.process)
 
     def _move(self, operator: str) -> None:
@@ -213,6 +214,10 @@ class SimPlant:
             raise PlantError(f"the simulator has no grouping {grouping!r}; {nearest(grouping, GROUPINGS)}")
         check(self.topology, operator, grouping)
         self.cluster.regroup(operator, grouping)
+
+
+def _is_at(executor: Executor, location: Location) -> bool:
+    return executor.node == location.node and location.process in (None, executor.process)
 
 
 def initial_plan(model: SimModel) -> Plan:

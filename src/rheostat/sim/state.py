@@ -19,7 +19,7 @@ UNBOUNDED = np.iinfo(np.int64).max
 # How an operator serves.
 OWN_QUEUES, SHARED_QUEUE, MICRO_BATCH = 0, 1, 2
 # How an operator's records find an executor.
-ROUND_ROBIN, RANDOM, BY_VALUE, BY_KEY, LOAD_AWARE, OSG = 0, 1, 2, 3, 4, 5
+ROUND_ROBIN, RANDOM, BY_VALUE, BY_KEY, LOAD_AWARE, OSG, NEAREST = 0, 1, 2, 3, 4, 5, 6
 # Service-time distributions.
 FIXED, EXPONENTIAL, LOGNORMAL, UNIFORM = 0, 1, 2, 3
 # How many records one record gives on a stream: whole part plus a coin, Poisson, or all or nothing.
@@ -93,6 +93,8 @@ _WORLD = {
     "process_hop_s": 0.0,
     "node_hop_s": 0.0,
     "longest_hop_s": 0.0,
+    "process_cost_s": 0.0,
+    "node_cost_s": 0.0,
     "timeout_s": np.inf,
     "events": 0,
     "sequence": 0,
@@ -118,6 +120,7 @@ _TUPLE = {
     "value": 0,
     "substream": NONE,
     "order": 0,
+    "sender": NONE,
     "executor": NONE,
     "service_s": 0.0,
     "scheduler": 0,
