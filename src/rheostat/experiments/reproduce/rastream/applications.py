@@ -1,0 +1,80 @@
+"""The two applications of the paper, and its cluster."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from rheostat.experiments.reproduce.sweep import scenario_of
+from rheostat.experiments.scenario import Scenario
+
+NODES, SLOTS, CORES = 14, 4, 2
+NODE_HOP_MS, PROCESS_HOP_MS = 3.2, 0.35
+NODE_COST_MS, PROCESS_COST_MS = 0.26, 0.1
+CLUSTER: dict[str, Any] = {
+    "nodes": [{"name": f"node-{number}", "slots": SLOTS, "cores": CORES} for number in range(1, NODES + 1)],
+    "node_hop": f"{NODE_HOP_MS}ms",
+    "process_hop": f"{PROCESS_HOP_MS}ms",
+    "node_cost": f"{NODE_COST_MS}ms",
+    "process_cost": f"{PROCESS_COST_MS}ms",
+    "start": "500ms",
+    "timeout": "30s",
+}
+WORKERS = {"processes": 2, "process_executors": 2}
+MEMORY, IO_MS = 0.15, 0.5
+KEYS = 600
+
+
+@dataclass(frozen=True)
+class Application:
+    """Operators in the words of a scenario file, and what they read."""
+
+    name: str
+    operators: tuple[dict[str, Any], ...]
+
+    def scenario(self, load: Any, duration_s: float, period: str = "1s") -> Scenario:
+        """The application under `load`, a rate or a shape."""
+        return scenario_of(
+            name=self.name,
+            duration=duration_s,
+            period=period,
+            source=[{"name": "input", "load": load, "keys": {"uniform": KEYS}}],
+            operator=list(self.operators),
+            cluster=CLUSTER,
+        )
+
+
+def _operator(name: str, inputs: str, tasks: int, service_ms: float, **more: Any) -> dict[str, Any]:
+    grouping = {} if "key" in more or inputs == "input" else {"grouping": "nearest"}
+    return {
+        "name": name,
+        "inputs": [inputs],
+        "executors": tasks,
+        "service": {"mean": f"{service_ms}ms"},
+        "memory": MEMORY,
+        "io": f"{IO_MS}ms",
+        **grouping,
+        **more,
+    }
+
+
+WORD_COUNT = Application(
+    "word count",
+    (
+        _operator("read", "input", 4, 0.3),
+        _operator("split", "read", 6, 0.4),
+        _operator("count", "split", 6, 0.25, key="word", substreams=60),
+        _operator("output", "count", 4, 0.15),
+    ),
+)
+DEBS = Application(
+    "DEBS 2024",
+    (
+        _operator("read", "input", 4, 0.3),
+        _operator("filter", "read", 4, 0.25, selectivity=0.9),
+        _operator("detect", "filter", 5, 0.45, outputs={"events": 1.0, "suspects": 0.4}),
+        _operator("aggregate", "detect.events", 4, 0.35, selectivity=0.5, key="drive", substreams=60),
+        _operator("store", "aggregate", 2, 0.3),
+        _operator("anomaly", "detect.suspects", 3, 0.5, selectivity=0.3),
+        _operator("alert", "anomaly", 1, 0.3),
+    ),
+)
+APPLICATIONS = (WORD_COUNT, DEBS)

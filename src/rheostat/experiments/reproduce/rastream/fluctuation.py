@@ -1,0 +1,148 @@
+"""Figures 15 to 18: nodes in use and how full they are, while the rate changes."""
+
+from functools import partial
+from typing import Any
+
+from rheostat.experiments.reproduce.course import Course, follow
+from rheostat.experiments.reproduce.rastream.applications import DEBS, NODES, WORD_COUNT, Application
+from rheostat.experiments.reproduce.rastream.strategies import COLOURS, EVEN, RA_STREAM, SP_ANT, STRATEGIES, case
+from rheostat.experiments.reproduce.rastream.usage import nodes_used, utilisations
+from rheostat.experiments.reproduce.reproduction import Claim, Effort, Outcome, Progress, Reproduction
+
+STEPS = ((0, 1800), (60, 3000), (210, 4500), (270, 2700), (330, 2000))
+ENDS_S = (60, 210, 270, 330, 420)
+PAPER_NODES = {WORD_COUNT.name: (5, 7, 10, 7, None), DEBS.name: (7, 8, 11, 8, None)}
+
+
+def courses(app: Application, progress: Progress) -> dict[str, Course]:
+    """One run of each scheduler."""
+    load = {"shape": "step", "steps": [list(step) for step in STEPS]}
+    found = {}
+    for done, strategy in enumerate(STRATEGIES, start=1):
+        found[strategy] = follow(case(app.scenario(load, float(ENDS_S[-1])), strategy), seed=0)[1]
+        progress(done / len(STRATEGIES))
+    return found
+
+
+def nodes(app: Application, effort: Effort, progress: Progress) -> Outcome:
+    """Figures 15 and 16."""
+    found = courses(app, progress)
+    at_end = {strategy: [_nodes_at(course, end_s) for end_s in ENDS_S] for strategy, course in found.items()}
+    saved = 1 - sum(map(nodes_used, found[RA_STREAM].periods)) / (NODES * len(found[RA_STREAM].periods))
+    rows = zip(STEPS, PAPER_NODES[app.name], *at_end.values(), strict=True)
+    return Outcome(
+        columns=("from (s)", "rate (1/s)", "Ra-Stream: paper", *(f"{strategy} here" for strategy in STRATEGIES)),
+        rows=tuple((start_s, rate, paper, *numbers) for (start_s, rate), paper, *numbers in rows),
+        claims=(
+            _follows(at_end[RA_STREAM]),
+            Claim(
+                "it saves at least 40 % of the nodes over the whole run (paper: 40 to 46 %)",
+                saved >= 0.4,
+                f"{saved:.0%} of {NODES} nodes",
+            ),
+        ),
+        notes=(_NODES_NOTE,),
+        draw=lambda figure: _draw_nodes(figure, found),
+    )
+
+
+def utilisation(app: Application, effort: Effort, progress: Progress) -> Outcome:
+    """Figures 17 and 18."""
+    found = {strategy: utilisations(course) for strategy, course in courses(app, progress).items()}
+    means = {strategy: _means(series) for strategy, series in found.items()}
+    spread = {strategy: max(by) - min(by) for strategy, by in means.items()}
+    return Outcome(
+        columns=("from (s)", "rate (1/s)", *(f"{strategy} here" for strategy in STRATEGIES)),
+        rows=tuple((start_s, rate, *by) for (start_s, rate), *by in zip(STEPS, *means.values(), strict=True)),
+        claims=(
+            Claim(
+                "Ra-Stream's nodes are fuller than those of both others at every rate",
+                all(ra > max(ant, even) for ra, ant, even in zip(*(means[s] for s in STRATEGIES), strict=True)),
+                ", ".join(f"{strategy} {min(by):.0%} to {max(by):.0%}" for strategy, by in means.items()),
+            ),
+            Claim(
+                "their utilisation varies least with the rate",
+                spread[RA_STREAM] < min(spread[SP_ANT], spread[EVEN]),
+                ", ".join(f"{strategy} by {share:.0%}" for strategy, share in spread.items()),
+            ),
+        ),
+        notes=(_USE_NOTE,),
+        draw=lambda figure: _draw_use(figure, found),
+    )
+
+
+def _nodes_at(course: Course, time_s: float) -> int:
+    """Just before the rate changes again."""
+    return nodes_used([period for period in course.periods if period.time_s < time_s][-1])
+
+
+def _follows(numbers: list[int]) -> Claim:
+    rates = [rate for _, rate in STEPS]
+    order = [numbers[index] for index in sorted(range(len(rates)), key=lambda index: rates[index])]
+    return Claim(
+        "more nodes at higher rates, fewer at lower ones",
+        order == sorted(order) and len(set(order)) > 1,
+        ", ".join(f"{number} at {rate:,}/s" for rate, number in zip(rates, numbers, strict=True)),
+    )
+
+
+def _means(series: list[tuple[float, float]]) -> list[float]:
+    """The mean in the last third of each phase, when everything has settled."""
+    found = []
+    for (start_s, _), end_s in zip(STEPS, ENDS_S, strict=True):
+        late = [share for time_s, share in series if end_s - (end_s - start_s) / 3 <= time_s < end_s]
+        found.append(sum(late) / len(late))
+    return found
+
+
+_NODES_NOTE = (
+    "The numbers are those at the end of each phase: a new plan comes when a whole frame of 30 s has been measured at "
+    "the new rate. I/O is what fills nodes first, and it was chosen for 7 nodes at 3,000/s of word count."
+)
+_USE_NOTE = (
+    "Utilisation is R of eq. 6: half processor, 35 % memory, 15 % I/O, as the mean over the nodes in use. The paper "
+    "prints no numbers for these figures."
+)
+
+
+def _draw_nodes(figure: Any, found: dict[str, Course]) -> None:
+    axes = figure.subplots()
+    for strategy, course in found.items():
+        numbers = [nodes_used(period) for period in course.periods]
+        axes.step(course.times_s(), numbers, where="post", color=COLOURS[strategy], label=strategy)
+    _phases(axes)
+    axes.set_ylim(0, NODES + 1)
+    axes.set_ylabel("nodes in use")
+    axes.legend()
+
+
+def _draw_use(figure: Any, found: dict[str, list[tuple[float, float]]]) -> None:
+    axes = figure.subplots()
+    for strategy, series in found.items():
+        axes.plot(*zip(*series, strict=True), color=COLOURS[strategy], linewidth=0.9, label=strategy)
+    _phases(axes)
+    axes.set_ylim(0, 1)
+    axes.set_ylabel("mean utilisation R of the nodes in use")
+    axes.legend()
+
+
+def _phases(axes: Any) -> None:
+    for start_s, rate in STEPS:
+        axes.axvline(start_s, color="black", linewidth=0.5)
+        axes.annotate(f"{rate:,}/s", (start_s + 3, 0.02), xycoords=("data", "axes fraction"), fontsize=8)
+    axes.set_xlabel("time, s")
+    axes.grid(alpha=0.3)
+
+
+_SETTING = "1,800/s, from 60 s on 3,000, from 210 s 4,500, from 270 s 2,700, from 330 s 2,000; one run."
+REPRODUCTIONS = tuple(
+    Reproduction(
+        f"rastream-fig{number}", f"Figure {number}", f"{what} of {app.name} under changing rates", run, _SETTING
+    )
+    for number, what, app, run in (
+        (15, "nodes in use", WORD_COUNT, partial(nodes, WORD_COUNT)),
+        (16, "nodes in use", DEBS, partial(nodes, DEBS)),
+        (17, "utilisation", WORD_COUNT, partial(utilisation, WORD_COUNT)),
+        (18, "utilisation", DEBS, partial(utilisation, DEBS)),
+    )
+)
