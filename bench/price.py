@@ -1,8 +1,8 @@
 """What elasticity costs: rows/s of word count, plain and as a topology: `python -m bench.price`.
 
-The same finite input goes through one plain Structured Streaming query, a topology fused into one query, and the
-same topology with a query for each part and streams between them; in one session, with as many slots each, taking
-turns. The aims: fused at least 0.9 of plain, separate at least 0.6.
+The same finite input goes through one plain Structured Streaming query, a topology fused into one query, the same
+topology with a query for each operator and a stream between them, and one with the source apart as well; in one
+session, with as many slots each, taking turns. The aims: fused at least 0.9 of plain, separate at least 0.6.
 """
 
 import argparse
@@ -88,7 +88,7 @@ def topology(
     spark: SparkSession, given: Input, folder: Path, executors: dict[str, int], fused: tuple[tuple[str, ...], ...] = ()
 ) -> Iterator[Drain]:
     """The same as a topology under control. What no pool serves (a source alone) has one slot."""
-    parts = [
+    parts: list[Source | Operator] = [
         Source("sentences", reader=given.read),
         Operator("split", split, inputs="sentences", selectivity=WORDS),
         Operator("count", count, inputs="split", key="word", substreams=SUBSTREAMS),
@@ -108,14 +108,18 @@ def topology(
 
 
 def fused(spark: SparkSession, given: Input, folder: Path) -> Any:
-    return topology(spark, given, folder, {"split": SLOTS - 1, "count": 1}, (PARTS,))
+    return topology(spark, given, folder, {"split": SLOTS, "count": SLOTS}, (PARTS,))
 
 
 def separate(spark: SparkSession, given: Input, folder: Path) -> Any:
-    return topology(spark, given, folder, {"split": 1, "count": 1})
+    return topology(spark, given, folder, {"split": SLOTS - 1, "count": 1}, (PARTS[:2],))
 
 
-VARIANTS = {"plain": plain, "fused": fused, "separate": separate}
+def all_apart(spark: SparkSession, given: Input, folder: Path) -> Any:
+    return topology(spark, given, folder, {"split": SLOTS - 2, "count": 1})
+
+
+VARIANTS = {"plain": plain, "fused": fused, "separate": separate, "all apart": all_apart}
 
 
 def await_(condition: Callable[[], bool]) -> None:

@@ -1,0 +1,139 @@
+"""A topology on an embedded Spark cluster under a load and a policy, and what came of it; used by several benchmarks.
+
+What a record costs is emulated by waiting, so that more executors than cores do more work.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rheostat.cli.demo import QUICK_TO_START
+from rheostat.cli.history import History
+from rheostat.cli.quiet import quiet_spark
+from rheostat.load import Constant, Shape
+from rheostat.running import Running, start
+from rheostat.sla import SLA, Budget
+from rheostat.spark.cluster import EmbeddedCluster
+from rheostat.spark.node import Node
+from rheostat.topology import Topology
+from rheostat.workloads.feeder import Feeder, Make
+
+PERIOD_S = 2.0
+TRICKLE = 5.0
+PATIENCE_S = 180.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """All that is the same for every policy. `topology` reads the folder it is given, which `make`'s records fill."""
+
+    topology: Callable[[Path], Topology]
+    load: Shape
+    make: Callable[[], Make]
+    sla: SLA
+    duration_s: float
+    executors: Mapping[str, int]
+    budget: Budget
+    standby: Mapping[str, int] = field(default_factory=dict)
+
+    def run(
+        self,
+        cluster: EmbeddedCluster,
+        policy: str,
+        options: Mapping[str, Any] | None = None,
+        *,
+        t_ra: str = "6s",
+        alone_s: float = 0.0,
+    ) -> History:
+        """What happened from the first moment of the load on; the policy may not act before `alone_s`."""
+        history = History()
+        with ExitStack() as ending:
+            folder = ending.enter_context(_folder())
+            feeder = Feeder(folder / "input", self.load, self.make())
+            with quiet_spark(folder / "spark.log"):
+                running = ending.enter_context(
+                    start(
+                        self.topology(folder / "input"),
+                        sla=self.sla,
+                        policy=policy,
+                        options=options,
+                        budget=self.budget,
+                        executors=self.executors,
+                        standby=self.standby,
+                        directory=folder / "run",
+                        cluster=cluster,
+                        settings=dict.fromkeys(_JAVA_OPTIONS, QUICK_TO_START),
+                        period=PERIOD_S,
+                        t_ra=t_ra,
+                        listeners=[history],
+                    )
+                )
+                running.controller.pause()
+                with Feeder(folder / "input", Constant(TRICKLE), self.make()):
+                    _await_first_results(running, history)
+            with feeder:
+                running.wait(alone_s)
+                running.controller.resume()
+                running.wait(self.duration_s - alone_s)
+        return history
+
+
+@contextmanager
+def cluster() -> Iterator[EmbeddedCluster]:
+    with EmbeddedCluster([Node("one", cores=16, memory="12g")]) as running:
+        yield running
+
+
+def print_course(history: History, every_s: float = 10.0) -> None:
+    """Rate, latency and executors over time, and each decision when it was taken."""
+    begun_s = history.moments[0].time_s
+    next_s = 0.0
+    for moment in history.moments:
+        elapsed_s = moment.time_s - begun_s
+        decided = [f"{v.decision.operator}: {v.decision.reason} ({v.ruling.name.lower()})" for v in moment.verdicts]
+        if elapsed_s >= next_s or decided:
+            next_s = elapsed_s + every_s
+            latency = "     -" if moment.latency_s is None else f"{moment.latency_s:6.2f}"
+            print(f"  {elapsed_s:5.0f} s {latency} s  {_sizes(moment.executors)}  {'; '.join(decided)}", flush=True)
+
+
+def print_score(policy: str, history: History, sla: SLA) -> None:
+    rate = history.success_rate(sla, PERIOD_S)
+    moves = sum(1 for _, verdict in history.decisions() if type(verdict.decision).__name__ == "Move")
+    met = "-" if rate is None else f"{100 * rate:.1f} %"
+    print(f"{policy:16}{met:>10}{history.executor_seconds():12,.0f}{len(history.decisions()):11}{moves:9}", flush=True)
+
+
+def print_score_head() -> None:
+    print(f"\n{'':16}{'SLA met':>10}{'executor-s':>12}{'decisions':>11}{'moves':>9}")
+
+
+_JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="rheostat-bench-", ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def _await_first_results(running: Running, history: History) -> None:
+    """Until results come through and every executor serves."""
+    end_s = time.monotonic() + PATIENCE_S
+    while not _has_results(history) or running.plant.reached(running.plan) != running.plan.pool_of.keys():
+        if time.monotonic() > end_s:
+            raise SystemExit(f"error: no results within {PATIENCE_S:.0f} s")
+        running.wait(0.2)
+    history.moments.clear()
+
+
+def _has_results(history: History) -> bool:
+    return any(moment.completed for moment in history.moments)
+
+
+def _sizes(executors: Mapping[str, int]) -> str:
+    return " ".join(f"{name} {count}" for name, count in executors.items())

@@ -1,0 +1,244 @@
+"""Batches and latency of a chain of three operators, beside Spark's defaults: `python -m bench.chain`.
+
+Three operators, each in a pool of one executor with two slots, the second one a keyed count over four substreams, at
+2,000 rows/s from the `rate` source. First as three plain queries with file sinks and sources, Spark's own settings,
+and a pass through Python (`mapInArrow`) as the only way into a pool; then as a topology. Each has processes of its
+own. A batch lasts from its offsets in the checkpoint to its commit, latency from a row's entry to the last commit. The
+aim: at most 0.35 of the latency.
+"""
+
+import argparse
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from rheostat.running import start
+from rheostat.spark.allocation import Allocation
+from rheostat.spark.batches import BatchRecord
+from rheostat.spark.cluster import EmbeddedCluster
+from rheostat.spark.latency import entered_at
+from rheostat.spark.node import Node
+from rheostat.spark.pin import pin_by_identity
+from rheostat.spark.profile import pool_profile
+from rheostat.spark.session import Setting, build_session, stop_own_allocation
+from rheostat.spark.streams.sink_log import SinkLog
+from rheostat.topology import Operator, Source, Topology
+
+OPERATORS = ("one", "two", "three")
+SUBSTREAMS = 4
+SLOTS = 2
+DEFAULT_PROFILE = 0
+DEADLINE_S = 240.0
+SIZES: dict[str, Setting] = {
+    "spark.executor.cores": SLOTS,
+    "spark.executor.memory": "768m",
+    "spark.sql.shuffle.partitions": SUBSTREAMS,
+}
+SPARKS_OWN: dict[str, Setting] = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": False,
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.LocalFs",
+    "spark.locality.wait.process": "3s",
+    "spark.shuffle.reduceLocality.enabled": True,
+}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The median batch of each operator and the median latency, in seconds."""
+
+    batch_s: dict[str, float]
+    latency_s: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    """At what rate, after how many batches of the last operator, and for how long."""
+
+    rate: int
+    warm_up: int
+    measured_s: float
+
+    def read(self, spark: SparkSession) -> DataFrame:
+        return spark.readStream.format("rate").option("rowsPerSecond", self.rate).load()
+
+    def pass_by(self, last: Path) -> None:
+        """Wait for some batches in the checkpoint of the last operator, and then for as long as is measured."""
+        end_s = time.monotonic() + DEADLINE_S
+        while not (last / "commits" / str(self.warm_up)).exists():
+            if time.monotonic() > end_s:
+                raise TimeoutError(f"{last} has no {self.warm_up} batches after {DEADLINE_S:.0f} s")
+            time.sleep(0.1)
+        time.sleep(self.measured_s)
+
+
+def first(rows: DataFrame) -> DataFrame:
+    return rows.select((sf.col("value") % 100).alias("value"))
+
+
+def second(rows: DataFrame) -> DataFrame:
+    return rows.groupBy("value").count()
+
+
+def third(rows: DataFrame) -> DataFrame:
+    return rows.select("value", (sf.col("count") * 2).alias("count"))
+
+
+def on_defaults(trial: Trial, cluster: EmbeddedCluster, folder: Path) -> Figures:
+    """What one would build of Spark alone; the entry time is carried by hand."""
+    spark = build_session("chain", cluster=cluster, settings=SIZES | SPARKS_OWN, use_kit=False)
+    try:
+        place = _pools(spark)
+        entered = trial.read(spark).withColumnRenamed("timestamp", "entered")
+        one = place("one", entered.select((sf.col("value") % 100).alias("value"), "entered"))
+        _started(one, folder, "one", "append").format("parquet").start(str(folder / "one"))
+        grouped = place("two", _opened(spark, folder / "one", "value long, entered timestamp")).groupBy("value")
+        two = place("two", grouped.agg(sf.count(sf.lit(1)).alias("count"), sf.max("entered").alias("entered")))
+        # The file sink takes no updates: this is the usual way round it.
+        _started(two, folder, "two", "update").foreachBatch(_appended_to(folder / "two")).start()
+        three = _opened(spark, folder / "two", "value long, count long, entered timestamp")
+        doubled = place("three", three.select("value", (sf.col("count") * 2).alias("count"), "entered"))
+        _started(doubled, folder, "three", "append").format("parquet").start(str(folder / "three"))
+        trial.pass_by(folder / "checkpoints" / "three")
+        _raise_if_one_failed(spark)
+        return Figures(
+            {name: median(_durations_s(folder / "checkpoints" / name, trial)) for name in OPERATORS},
+            median(_latencies_s(folder / "three", folder / "checkpoints" / "three", trial)),
+        )
+    finally:
+        spark.stop()
+
+
+def as_topology(trial: Trial, cluster: EmbeddedCluster, folder: Path) -> Figures:
+    topology = Topology(
+        "chain",
+        [
+            Source("rows", reader=entered_at("timestamp")(trial.read)),
+            Operator("one", first, inputs="rows"),
+            Operator("two", second, inputs="one", key="value", substreams=SUBSTREAMS),
+            Operator("three", third, inputs="two"),
+        ],
+    )
+    running = start(
+        topology, policy="static", cluster=cluster, settings=SIZES, directory=folder / "run", fused=[("rows", "one")]
+    )
+    with running:
+        trial.pass_by(running.runtime.directory.checkpoint("three"))
+        since_s = time.time() - trial.measured_s
+        batches = {name: _with_rows(running.runtime.batches(name), since_s) for name in OPERATORS}
+    return Figures(
+        {name: median(each.duration_s for each in records) for name, records in batches.items()},
+        median(each.latency.mean_s for each in batches["three"] if each.latency is not None),
+    )
+
+
+def _with_rows(batches: Iterable[BatchRecord], since_s: float) -> list[BatchRecord]:
+    return [each for each in batches if each.committed_s > since_s and sum(each.rows.values()) > 0]
+
+
+CHAINS: dict[str, Callable[[Trial, EmbeddedCluster, Path], Figures]] = {
+    "Spark's defaults": on_defaults,
+    "topology": as_topology,
+}
+
+
+def _pools(spark: SparkSession) -> Callable[[str, DataFrame], DataFrame]:
+    """A pool of one executor for each operator."""
+    profiles = {name: pool_profile(spark, cores=SLOTS) for name in OPERATORS}
+    allocation = Allocation(spark)
+    for profile in profiles.values():
+        allocation.register(profile._java_resource_profile)
+    stop_own_allocation(spark)
+    # Spark lists many files by a job, which is in no pool.
+    allocation.request({DEFAULT_PROFILE: 1, **{profile.id: 1 for profile in profiles.values()}})
+    return lambda name, df: pin_by_identity(df, profiles[name])
+
+
+def _opened(spark: SparkSession, folder: Path, schema: str) -> DataFrame:
+    folder.mkdir(exist_ok=True)
+    return spark.readStream.schema(schema).parquet(str(folder))
+
+
+def _started(df: DataFrame, folder: Path, name: str, mode: str) -> Any:
+    return df.writeStream.outputMode(mode).option("checkpointLocation", str(folder / "checkpoints" / name))
+
+
+def _appended_to(folder: Path) -> Callable[[DataFrame, int], None]:
+    def append(df: DataFrame, batch: int) -> None:
+        df.write.mode("append").parquet(str(folder))
+
+    return append
+
+
+def _raise_if_one_failed(spark: SparkSession) -> None:
+    if len(spark.streams.active) < len(OPERATORS):
+        raise SystemExit("error: a query of the chain on Spark's defaults has ended")
+
+
+def _committed(checkpoint: Path, trial: Trial) -> Iterator[tuple[int, float]]:
+    """Batches of the measured time, and when each was committed."""
+    files = [file for file in (checkpoint / "commits").iterdir() if file.name.isdigit()]
+    since_s = time.time() - trial.measured_s
+    yield from ((int(file.name), moment) for file in files if (moment := file.stat().st_mtime) > since_s)
+
+
+def _durations_s(checkpoint: Path, trial: Trial) -> list[float]:
+    offsets = checkpoint / "offsets"
+    return [moment - (offsets / str(batch)).stat().st_mtime for batch, moment in _committed(checkpoint, trial)]
+
+
+def _latencies_s(results: Path, checkpoint: Path, trial: Trial) -> Iterator[float]:
+    log = SinkLog(results)
+    for batch, committed_s in _committed(checkpoint, trial):
+        for file in log.files(batch):
+            entered = pq.ParquetFile(file.path).read(columns=["entered"]).column(0)
+            if len(entered):
+                yield committed_s - pc.mean(pc.cast(entered, "int64")).as_py() / 1e6
+
+
+def measured(which: str, trial: Trial) -> Figures:
+    nodes = [Node("one", cores=2 * len(OPERATORS) + 2, memory="8g")]
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, EmbeddedCluster(nodes) as cluster:
+        return CHAINS[which](trial, cluster, Path(folder))
+
+
+def _in_a_process(which: str, trial: Trial) -> Figures:
+    """A JVM keeps what an earlier session loaded into it."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        return process.submit(measured, which, trial).result()
+
+
+def _print(found: Sequence[tuple[str, Figures]]) -> None:
+    print(f"{'':18}" + "".join(f"{name:>10}" for name in OPERATORS) + f"{'latency':>10}")
+    for which, figures in found:
+        batches = "".join(f"{1000 * figures.batch_s[name]:7.0f} ms" for name in OPERATORS)
+        print(f"{which:18}{batches}{figures.latency_s:8.2f} s")
+    latencies = [figures.latency_s for _, figures in found]
+    print(f"latency: {latencies[-1] / latencies[0]:.2f} of that on Spark's defaults")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rate", type=int, default=2000)
+    parser.add_argument("--warm-up", type=int, default=15, metavar="BATCHES")
+    parser.add_argument("--measure", type=float, default=40.0, metavar="SECONDS")
+    arguments, _ = parser.parse_known_args()
+    trial = Trial(arguments.rate, arguments.warm_up, arguments.measure)
+    _print([(which, _in_a_process(which, trial)) for which in CHAINS])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""A peak that comes again and again, on Spark: `python -m bench.peak`.
+
+A stateless operator whose cost is emulated by waiting, under a load that jumps to a multiple for a third of each
+minute. `pa-sps` forecasts it, once it has seen two periods, beside policies that follow what they measure; one after
+the other, with the same load and budget. The score is over all, and over what follows the second peak.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from bench._trial import Trial, cluster, print_course, print_score, print_score_head
+from pyspark.sql import DataFrame, SparkSession
+
+from rheostat.cli.history import History
+from rheostat.load import Step
+from rheostat.sla import SLA, Budget
+from rheostat.spark.latency import entered_at
+from rheostat.spark.record import per_record
+from rheostat.topology import Operator, Source, Topology
+from rheostat.workloads.feeder import Make
+
+COST_S = 0.05
+LOW, HIGH = 8.0, 44.0
+"""Records a second: the work of 0.4 and of 2.2 executors."""
+PERIOD_S = 60.0
+PEAK_S = 20.0
+MOST = 5
+SAMPLE_S = 2.0
+POLICIES: dict[str, dict[str, Any]] = {
+    "pa-sps": {
+        "predictor": "seasonal-naive",
+        "td": "10s",
+        "sample": f"{SAMPLE_S}s",
+        "window": round(2.5 * PERIOD_S / SAMPLE_S),
+        "headroom": 0.3,
+    },
+    "threshold": {},
+    "drs": {"t_min": "3s"},
+}
+
+
+def stateless(folder: Path) -> Topology:
+    return Topology("peak", [Source("records", reader=reader(folder)), Operator("work", work, inputs="records")])
+
+
+def reader(folder: Path) -> Callable[[SparkSession], DataFrame]:
+    @entered_at("entered")
+    def read(spark: SparkSession) -> DataFrame:
+        return spark.readStream.schema("entered timestamp, value long").json(str(folder))
+
+    return read
+
+
+@per_record("value long")
+def work(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    time.sleep(COST_S)
+    yield {"value": record["value"]}
+
+
+def numbers() -> Make:
+    return lambda time_s: {"value": int(1000 * time_s)}
+
+
+def recurring(peaks: int) -> Step:
+    quiet_s = PERIOD_S - PEAK_S
+    steps = [(n * PERIOD_S + at_s, rate) for n in range(peaks) for at_s, rate in ((0.0, LOW), (quiet_s, HIGH))]
+    return Step(steps)
+
+
+def after(history: History, elapsed_s: float) -> History:
+    begun_s = history.moments[0].time_s
+    return History([moment for moment in history.moments if moment.time_s - begun_s >= elapsed_s])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--policies", nargs="+", default=["pa-sps", "threshold"], choices=POLICIES)
+    parser.add_argument("--sla", default="5s/10s")
+    parser.add_argument("--peaks", type=int, default=4)
+    arguments, _ = parser.parse_known_args()
+    sla = SLA.parse(arguments.sla)
+    duration_s = arguments.peaks * PERIOD_S
+    trial = Trial(
+        stateless, recurring(arguments.peaks), numbers, sla, duration_s, {"work": 1}, Budget(MOST), {"work": 1}
+    )
+    histories = {}
+    with cluster() as nodes:
+        for policy in arguments.policies:
+            histories[policy] = trial.run(nodes, policy, POLICIES[policy], t_ra="4s")
+            print(f"\n{policy}")
+            print_course(histories[policy])
+    print(f"\ncosts emulated by waiting: {COST_S} s a record, {LOW:g} to {HIGH:g} records/s, SLA {sla}, one standby")
+    print_score_head()
+    for policy, history in histories.items():
+        print_score(policy, history, sla)
+        print_score("  from peak 3 on", after(history, 2 * PERIOD_S), sla)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""DRS's way out of a bad allocation on Spark, with no more executors: `python -m bench.recovery`.
+
+Three operators in a row, whose costs are emulated by waiting, start with most executors where the least work is. DRS
+looks on for a while and then may act, with as many executors as there are (problem (6), K_max).
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from bench._trial import Trial, cluster, print_course
+from pyspark.sql import DataFrame, SparkSession
+
+from rheostat.cli.history import History
+from rheostat.load import Constant
+from rheostat.sla import SLA, Budget
+from rheostat.spark.latency import entered_at
+from rheostat.spark.record import per_record
+from rheostat.topology import Operator, Source, Topology
+from rheostat.workloads.feeder import Make
+
+COSTS_S = {"parse": 0.005, "analyse": 0.050, "store": 0.010}
+BAD = {"parse": 2, "analyse": 1, "store": 2}
+RATE = 30.0
+"""Records a second: one and a half times what one executor can analyse."""
+
+
+def pipeline(folder: Path) -> Topology:
+    names = ["records", *COSTS_S]
+    operators = [
+        Operator(name, waiting(cost_s), inputs=before)
+        for before, (name, cost_s) in zip(names, COSTS_S.items(), strict=False)
+    ]
+    return Topology("recovery", [Source("records", reader=reader(folder)), *operators])
+
+
+def reader(folder: Path) -> Callable[[SparkSession], DataFrame]:
+    @entered_at("entered")
+    def read(spark: SparkSession) -> DataFrame:
+        return spark.readStream.schema("entered timestamp, value long").json(str(folder))
+
+    return read
+
+
+def waiting(cost_s: float) -> Any:
+    @per_record("value long")
+    def work(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        time.sleep(cost_s)
+        yield {"value": record["value"]}
+
+    return work
+
+
+def numbers() -> Make:
+    return lambda time_s: {"value": int(1000 * time_s)}
+
+
+def latency_s(history: History, from_s: float, until_s: float) -> float:
+    """The median over the turns between two moments."""
+    begun_s = history.moments[0].time_s
+    within = [m for m in history.moments if from_s <= m.time_s - begun_s < until_s and m.latency_s is not None]
+    return median(moment.latency_s for moment in within if moment.latency_s is not None)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--before", type=float, default=40.0, metavar="SECONDS", help="before DRS may act")
+    parser.add_argument("--for", type=float, default=200.0, metavar="SECONDS", dest="duration")
+    arguments, _ = parser.parse_known_args()
+    total = sum(BAD.values())
+    trial = Trial(pipeline, Constant(RATE), numbers, SLA("5s", "10s"), arguments.duration, BAD, Budget(total))
+    with cluster() as nodes:
+        history = trial.run(nodes, "drs", {"problem": "k_max"}, alone_s=arguments.before)
+    print(f"costs emulated by waiting: {COSTS_S} s a record, {RATE:g} records/s, {total} executors in all")
+    print_course(history)
+    before_s = latency_s(history, arguments.before - 10, arguments.before)
+    after_s = latency_s(history, arguments.duration - 30, arguments.duration)
+    print(f"latency before DRS acts: {before_s:.2f} s and growing; in the last 30 s: {after_s:.2f} s")
+    print(f"executors: {BAD} before, {history.moments[-1].executors} after")
+
+
+if __name__ == "__main__":
+    main()

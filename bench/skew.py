@@ -1,0 +1,112 @@
+"""Latency under skew whose hot keys change, on Spark: `python -m bench.skew`.
+
+A keyed operator whose cost is emulated by waiting. All the time most of the load falls on the substreams that one
+executor starts with, and every phase on those of another. In all there are executors enough: the load must only be
+shared out better. `streamswitch` beside `drs` and `drs-lb`, one after the other: same load, same budget.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bench._trial import Trial, cluster, print_course, print_score, print_score_head
+from pyspark.sql import DataFrame, SparkSession
+
+from rheostat.load import Constant
+from rheostat.sla import SLA, Budget
+from rheostat.spark.latency import entered_at
+from rheostat.spark.record import per_record
+from rheostat.topology import Operator, Source, Topology
+from rheostat.workloads.feeder import Make
+
+COST_S = 0.02
+RATE = 90.0
+"""Records a second: the work of 1.8 executors."""
+EXECUTORS = 4
+MOST = 6
+SUBSTREAMS = 8
+KEYS = 64
+HOT_SHARE = 0.6
+"""Of the load, on the substreams of one executor: 1.08 times what it can do."""
+PHASE_S = 50.0
+POLICIES: dict[str, dict[str, Any]] = {"streamswitch": {}, "drs": {}, "drs-lb": {}}
+
+
+def keyed(folder: Path) -> Topology:
+    count = Operator("match", match, inputs="orders", key="stock", substreams=SUBSTREAMS)
+    return Topology("skew", [Source("orders", reader=reader(folder)), count])
+
+
+def reader(folder: Path) -> Callable[[SparkSession], DataFrame]:
+    @entered_at("entered")
+    def read(spark: SparkSession) -> DataFrame:
+        return spark.readStream.schema("entered timestamp, stock int").json(str(folder))
+
+    return read
+
+
+@per_record("stock int")
+def match(order: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    time.sleep(COST_S)
+    yield {"stock": order["stock"]}
+
+
+def orders() -> Make:
+    """Orders whose hot stocks belong to another executor in each phase."""
+    rng = np.random.default_rng(7)
+    homes = [substream_of(stock) * EXECUTORS // SUBSTREAMS for stock in range(KEYS)]
+    shares = [_shares(np.array(homes) == executor) for executor in range(EXECUTORS)]
+
+    def make(time_s: float) -> dict[str, Any]:
+        hot = int(time_s / PHASE_S) % EXECUTORS
+        return {"stock": int(rng.choice(KEYS, p=shares[hot]))}
+
+    return make
+
+
+def _shares(is_hot: np.ndarray) -> Any:
+    return np.where(is_hot, HOT_SHARE / is_hot.sum(), (1 - HOT_SHARE) / (~is_hot).sum())
+
+
+def substream_of(key: int) -> int:
+    """Where Spark sends an int: Murmur3 with seed 42, modulo the number of partitions."""
+    mixed = _rotated(key * 0xCC9E2D51, 15) * 0x1B873593
+    mixed = _rotated(42 ^ (mixed & 0xFFFFFFFF), 13) * 5 + 0xE6546B64
+    mixed = (mixed & 0xFFFFFFFF) ^ 4
+    mixed = ((mixed ^ mixed >> 16) * 0x85EBCA6B) & 0xFFFFFFFF
+    mixed = ((mixed ^ mixed >> 13) * 0xC2B2AE35) & 0xFFFFFFFF
+    mixed ^= mixed >> 16
+    return (mixed - (1 << 32) if mixed >> 31 else mixed) % SUBSTREAMS
+
+
+def _rotated(value: int, bits: int) -> int:
+    value &= 0xFFFFFFFF
+    return (value << bits | value >> 32 - bits) & 0xFFFFFFFF
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--policies", nargs="+", default=list(POLICIES), choices=POLICIES)
+    parser.add_argument("--sla", default="5s/20s")
+    parser.add_argument("--phases", type=int, default=3)
+    arguments, _ = parser.parse_known_args()
+    sla = SLA.parse(arguments.sla)
+    duration_s = arguments.phases * PHASE_S
+    trial = Trial(keyed, Constant(RATE), orders, sla, duration_s, {"match": EXECUTORS}, Budget(MOST))
+    histories = {}
+    with cluster() as nodes:
+        for policy in arguments.policies:
+            histories[policy] = trial.run(nodes, policy, POLICIES[policy])
+            print(f"\n{policy}")
+            print_course(histories[policy])
+    print(f"\ncosts emulated by waiting: {COST_S} s a record, {RATE:g} records/s, SLA {sla}, at most {MOST} executors")
+    print_score_head()
+    for policy, history in histories.items():
+        print_score(policy, history, sla)
+
+
+if __name__ == "__main__":
+    main()
