@@ -30,6 +30,8 @@ from rheostat.topology import Topology
 _PATIENCE_S = 15.0
 _PYTHON_NODES = ("Python", "InArrow", "InPandas")
 _DEFAULT_PROFILE = 0
+_MARK = "_rheostat_pools"
+"""On the context of an application whose executors are in our hands."""
 
 
 class PoolMember(msgspec.Struct, frozen=True):
@@ -74,6 +76,8 @@ class Pools:
         switches: Switches = lambda operator: None,
         patience_s: float = _PATIENCE_S,
     ) -> None:
+        if (other := getattr(spark.sparkContext, _MARK, None)) is not None:
+            raise PlantError(f"the executors of this application serve topology {other!r}: stop that first")
         self._spark, self._topology, self._plan = spark, topology, plan
         self._unpinned, self._patience_s, self._directory = unpinned, patience_s, directory
         self._cores = cores
@@ -89,6 +93,7 @@ class Pools:
         self._python: set[str] = set()
         self._warm_ups = WarmUps()
         stop_own_allocation(spark)
+        setattr(spark.sparkContext, _MARK, topology.name)
         self._report = PoolsReport(plan, frozenset(), (), (), {}, False)
 
     @property
@@ -141,6 +146,7 @@ class Pools:
     def close(self) -> None:
         """Let all executors of the pools go, busy or not, and end warm-ups. Nobody may call `step` any more."""
         self._warm_ups.close()
+        setattr(self._spark.sparkContext, _MARK, None)
         self._patience.keep(True)
         ours = {post.profile.id for post in self._all_posts()}
         self._allocation.request({_DEFAULT_PROFILE: self._unpinned, **dict.fromkeys(ours, 0)})

@@ -134,24 +134,40 @@ class Pipeline:
         return executor_id
 
 
-@pytest.fixture(scope="package")
-def pipelines(elastic: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Pipeline]]:
+class Pipelines:
     """Makes pipelines, one at a time: a new one ends the one before."""
-    running: list[Pipeline] = []
 
-    def make(topology: Topology, plan: Plan, **options: Any) -> Pipeline:
-        while running:
-            running.pop().close()
-        running.append(Pipeline(elastic, topology, tmp_path_factory.mktemp("pipeline"), plan, **options))
-        return running[-1]
+    def __init__(self, spark: SparkSession, folders: pytest.TempPathFactory) -> None:
+        self._spark, self._folders = spark, folders
+        self._running: Pipeline | None = None
 
-    yield make
-    while running:
-        running.pop().close()
+    def __call__(self, topology: Topology, plan: Plan, **options: Any) -> Pipeline:
+        self.close()
+        self._running = Pipeline(self._spark, topology, self._folders.mktemp("pipeline"), plan, **options)
+        return self._running
+
+    def close(self) -> None:
+        running, self._running = self._running, None
+        if running is not None:
+            running.close()
 
 
 @pytest.fixture(scope="package")
-def pair(pipelines: Callable[..., Pipeline], eventually: Any) -> Pipeline:
+def pipelines(elastic: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipelines]:
+    made = Pipelines(elastic, tmp_path_factory)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def free(elastic: SparkSession, pipelines: Pipelines) -> SparkSession:
+    """The session, with no pipeline in it."""
+    pipelines.close()
+    return elastic
+
+
+@pytest.fixture(scope="package")
+def pair(pipelines: Pipelines, eventually: Any) -> Pipeline:
     """A pool of two executors that serve a stateless operator, without a query."""
     pipeline = pipelines(PLAIN, Plan.initial(PLAIN, 2))
     eventually(pipeline.reached, "two executors", 240)

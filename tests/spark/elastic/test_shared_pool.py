@@ -15,7 +15,7 @@ LINES = ["to be or not to be", "that is the question"] * 20
 
 @pytest.mark.parametrize("together", ["shared", "fused"])
 def test_operators_share_the_executors_of_a_pool_on_the_node_that_has_the_label(
-    elastic, cluster, tmp_path, eventually, together
+    free, cluster, tmp_path, eventually, together
 ):
     inbox = tmp_path / "inbox"
     inbox.mkdir()
@@ -30,7 +30,7 @@ def test_operators_share_the_executors_of_a_pool_on_the_node_that_has_the_label(
     )
     seen = []
     options = {together: [["split", "count"]], "nodes": {"count": "big"}, "directory": tmp_path / "run"}
-    with start(topology, policy="static", spark=elastic, listeners=[seen.append], **options) as running:
+    with start(topology, policy="static", spark=free, listeners=[seen.append], **options) as running:
         running.runtime.drain()
         rows = running.runtime.results("count").collect()
         (serving,) = eventually(lambda: _serving(seen, "split+count") or None, "an executor that serves")

@@ -24,13 +24,13 @@ def history():
     return History()
 
 
-def test_threshold_keeps_a_pipeline_stable_under_a_load_that_triples_and_falls(elastic, history, tmp_path, eventually):
+def test_threshold_keeps_a_pipeline_stable_under_a_load_that_triples_and_falls(free, history, tmp_path, eventually):
     load = Step([(0, LOW), (LOW_S, HIGH), (LOW_S + HIGH_S, LOW)])
     risen, fallen = LOW_S * LOW, LOW_S * LOW + HIGH_S * HIGH
     inbox = tmp_path / "sentences"
     make = sentences(zipf(100, 0.9), np.random.default_rng(1))
     feeder = Feeder(inbox, load, make)
-    options = {"budget": Budget(6, most={"count": 2}), "directory": tmp_path / "run", "spark": elastic}
+    options = {"budget": Budget(6, most={"count": 2}), "directory": tmp_path / "run", "spark": free}
     with start(
         word_count(inbox, cost_s=COST_S, substreams=4), sla="10s/30s", listeners=[history], **options
     ) as running:
