@@ -5,7 +5,7 @@ import pytest
 from rheostat.errors import PlantError
 from rheostat.spark.allocation import Allocation
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def test_executors_are_listed_with_their_profile_host_and_slots(pair):

@@ -4,7 +4,7 @@ import pytest
 
 from rheostat.decision import Scale
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def test_no_row_is_lost_or_doubled_while_a_stateless_pool_changes(pair, eventually):

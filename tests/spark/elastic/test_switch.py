@@ -4,7 +4,7 @@ from rheostat.errors import PlantError
 from rheostat.spark.pin import pin
 from rheostat.spark.switch import Switch
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import pytest
 
 from rheostat.spark.warmup import QUERY_PREFIX, Kind, WarmUp
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.mark.parametrize("kind", [Kind(), Kind(stateful=True, python=True)])
