@@ -3,9 +3,9 @@
 The library is imported when a model is made: it takes seconds, and only these two need it.
 """
 
+import warnings
+from importlib import import_module
 from typing import Any, ClassVar
-
-import numpy as np
 
 from rheostat.errors import ConfigError
 from rheostat.forecast.model import Floats, Path, extrapolated, rms, times
@@ -65,17 +65,13 @@ class Forest:
 def _sklearn(module: str, name: str) -> Any:
     """A class of scikit-learn's."""
     try:
-        from importlib import import_module
-
         return getattr(import_module(f"sklearn.{module}"), name)
     except ImportError:
         raise ConfigError("the models ann and forest need scikit-learn: pip install 'rheostat[learn]'") from None
 
 
-def _quietly_fit(regressor: Any, times: Floats, samples: Floats) -> None:
+def _quietly_fit(regressor: Any, moments: Floats, samples: Floats) -> None:
     """The defaults end the training of a network before it has converged, and say so each time."""
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        regressor.fit(times, np.asarray(samples))
+        regressor.fit(moments, samples)

@@ -3,7 +3,7 @@
 The straight line is PA-SPS's LR; AUTOSCALE+ (DABS-Storm, section 5) takes whichever of the three fits best.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -117,6 +117,3 @@ def _line(x: Floats, y: Floats) -> tuple[float, float]:
 def _judged(kind: str, at: Callable[[Floats], Floats], samples: Floats) -> Curve:
     moments, _ = times(samples, 0)
     return Curve(kind, at, rms(samples - at(moments), parameters=2))
-
-
-CURVES: Sequence[type[_Regression]] = (Linear, Logarithmic, Exponential, BestFit)
