@@ -15,6 +15,7 @@ from rheostat.cli.demo import QUICK_TO_START
 from rheostat.cli.history import History
 from rheostat.cli.quiet import quiet_spark
 from rheostat.load import Constant, Shape
+from rheostat.loop.period import Ruling
 from rheostat.running import Running, start
 from rheostat.sla import SLA, Budget
 from rheostat.spark.cluster import EmbeddedCluster
@@ -89,16 +90,17 @@ def cluster() -> Iterator[EmbeddedCluster]:
 
 
 def print_course(history: History, every_s: float = 10.0) -> None:
-    """Rate, latency and executors over time, and each decision when it was taken."""
+    """Latency, how long the oldest has waited, and executors over time; each decision when it was taken."""
     begun_s = history.moments[0].time_s
     next_s = 0.0
     for moment in history.moments:
         elapsed_s = moment.time_s - begun_s
-        decided = [f"{v.decision.operator}: {v.decision.reason} ({v.ruling.name.lower()})" for v in moment.verdicts]
+        decided = {v.decision.reason: None for v in moment.verdicts if v.ruling is Ruling.ACCEPTED}
         if elapsed_s >= next_s or decided:
             next_s = elapsed_s + every_s
-            latency = "     -" if moment.latency_s is None else f"{moment.latency_s:6.2f}"
-            print(f"  {elapsed_s:5.0f} s {latency} s  {_sizes(moment.executors)}  {'; '.join(decided)}", flush=True)
+            latency = "    -" if moment.latency_s is None else f"{moment.latency_s:5.1f}"
+            told = f"{_sizes(moment.executors)}  {'; '.join(decided)}"
+            print(f"  {elapsed_s:5.0f} s {latency} s {moment.oldest_s:5.1f} s  {told}", flush=True)
 
 
 def print_score(policy: str, history: History, sla: SLA) -> None:

@@ -11,6 +11,7 @@ import argparse
 import multiprocessing
 import tempfile
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
@@ -32,7 +34,6 @@ from rheostat.spark.node import Node
 from rheostat.spark.pin import pin_by_identity
 from rheostat.spark.profile import pool_profile
 from rheostat.spark.session import Setting, build_session, stop_own_allocation
-from rheostat.spark.streams.sink_log import SinkLog
 from rheostat.topology import Operator, Source, Topology
 
 OPERATORS = ("one", "two", "three")
@@ -201,12 +202,13 @@ def _durations_s(checkpoint: Path, trial: Trial) -> list[float]:
 
 
 def _latencies_s(results: Path, checkpoint: Path, trial: Trial) -> Iterator[float]:
-    log = SinkLog(results)
-    for batch, committed_s in _committed(checkpoint, trial):
-        for file in log.files(batch):
-            entered = pq.ParquetFile(file.path).read(columns=["entered"]).column(0)
-            if len(entered):
-                yield committed_s - pc.mean(pc.cast(entered, "int64")).as_py() / 1e6
+    """Of each file of results, which the next commit after it made final."""
+    commits_s = sorted(moment for _, moment in _committed(checkpoint, trial))
+    for file in results.glob("*.parquet"):
+        position = bisect_left(commits_s, file.stat().st_mtime)
+        entered = pc.cast(pq.ParquetFile(file).read(columns=["entered"]).column(0), pa.timestamp("us"), safe=False)
+        if 0 < position < len(commits_s) and len(entered):
+            yield commits_s[position] - pc.mean(pc.cast(entered, "int64")).as_py() / 1e6
 
 
 def measured(which: str, trial: Trial) -> Figures:
@@ -233,7 +235,7 @@ def _print(found: Sequence[tuple[str, Figures]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rate", type=int, default=2000)
-    parser.add_argument("--warm-up", type=int, default=15, metavar="BATCHES")
+    parser.add_argument("--warm-up", type=int, default=10, metavar="BATCHES")
     parser.add_argument("--measure", type=float, default=40.0, metavar="SECONDS")
     arguments, _ = parser.parse_known_args()
     trial = Trial(arguments.rate, arguments.warm_up, arguments.measure)

@@ -90,7 +90,7 @@ def _rotated(value: int, bits: int) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--policies", nargs="+", default=list(POLICIES), choices=POLICIES)
-    parser.add_argument("--sla", default="5s/20s")
+    parser.add_argument("--sla", default="10s/20s")
     parser.add_argument("--phases", type=int, default=3)
     arguments, _ = parser.parse_known_args()
     sla = SLA.parse(arguments.sla)
