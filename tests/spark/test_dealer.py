@@ -7,14 +7,22 @@ from rheostat.decision import Regroup, Scale
 from rheostat.errors import PlantError
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, Snapshot
+from rheostat.spark.balanced import ByCost, ByLoad
 from rheostat.spark.dealer import Dealer, dealt_by
 from rheostat.spark.grouping import ByKey, Evenly, WholeFiles
 from rheostat.spark.no_pools import NoPools
 from rheostat.spark.plant import SparkPlant
+from rheostat.spark.record import per_record
 from rheostat.spark.unit import units_of
 from rheostat.topology import Operator, Source, Topology
 
 TOPOLOGY = Topology("t", [Source("s"), Operator("a", inputs="s"), Operator("b", inputs="a", key="k", substreams=4)])
+
+
+def timed():
+    """Two operators whose cost depends on a value."""
+    function = per_record("n long", cost="n")(lambda record: [record])
+    return Topology("t", [Source("s"), Operator("a", function, inputs="s"), Operator("c", function, inputs="a")])
 
 
 def test_a_stateless_operator_gets_a_task_for_each_slot_told_once_for_each_change():
@@ -101,6 +109,44 @@ def test_an_unknown_grouping_and_an_operator_without_a_query_are_refused():
         dealt_by(FakeRuntime([]))("a", None, 3)
 
 
+@pytest.mark.parametrize(("name", "kind"), [("osg", ByCost), ("batch-greedy", ByCost), ("load-aware", ByLoad)])
+def test_groupings_that_balance_have_names_too(name, kind):
+    runtime = FakeRuntime(units_of(timed()))
+    plan = Plan.initial(timed()).after(Regroup(operator="a", grouping=name, reason="test"))
+    Dealer(timed(), dealt_by(runtime)).tell(plan, {"a": 3})
+    ((operator, grouping),) = runtime.told
+    assert operator == "a"
+    assert isinstance(grouping, kind)
+
+
+def test_where_a_grouping_is_refused_rows_are_spread_as_usual_and_others_are_told_all_the_same():
+    runtime = FakeRuntime(units_of(timed()))
+    plan = Plan.initial(timed(), grouping={"a": "osgg", "c": "osg"})
+    with pytest.raises(PlantError, match="there is no grouping 'osgg'; did you mean 'osg'"):
+        Dealer(timed(), dealt_by(runtime)).tell(plan, {"a": 3, "c": 2})
+    assert runtime.told[0] == ("a", Evenly(3))
+    assert [operator for operator, _ in runtime.told] == ["a", "c"]
+
+
+@pytest.mark.parametrize(
+    ("merge", "reason"),
+    [(None, "nothing merges behind it, so 'osg' would split its results"), ("c", "its substreams decide which task")],
+)
+def test_a_keyed_operator_is_not_regrouped_and_the_reason_is_told(merge, reason):
+    parts = [Source("s"), Operator("b", inputs="s", key="k", merge=merge), Operator("c", inputs="b")]
+    topology = Topology("t", parts)
+    plan = Plan.initial(topology, grouping={"b": "osg"})
+    with pytest.raises(PlantError, match=f"operator 'b' is keyed by 'k'.*{reason}"):
+        Dealer(topology, dealt_by(FakeRuntime(units_of(topology)))).tell(plan, {"b": 2})
+
+
+def test_in_a_query_of_several_operators_the_one_that_reads_a_stream_is_asked():
+    runtime = FakeRuntime(units_of(timed(), [("a", "c")]))
+    plan = Plan.initial(timed(), grouping={"a": "osg"})
+    Dealer(timed(), dealt_by(runtime)).tell(plan, {"a": 3, "c": 3})
+    assert [operator for operator, _ in runtime.told] == ["a"]
+
+
 @pytest.mark.parametrize("fused", [("s", "a"), ("a", "b")])
 def test_an_operator_that_shares_a_query_with_a_source_or_a_keyed_one_is_left_alone(fused):
     runtime = FakeRuntime(units_of(TOPOLOGY, [fused]))
@@ -114,6 +160,9 @@ class FakeRuntime:
     def __init__(self, units):
         self.queries = {unit.name: SimpleNamespace(unit=unit) for unit in units}
         self.told = []
+
+    def timings(self, operator):
+        return None
 
     def regroup(self, operator, grouping):
         self.told.append((operator, grouping))

@@ -40,7 +40,7 @@ class WholeFiles:
         _check(self.tasks)
 
     def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
-        _cap_tasks(df.sparkSession, cap_for(file_bytes, self.tasks))
+        packed(df, file_bytes, self.tasks)
         return df
 
 
@@ -61,7 +61,7 @@ class Evenly:
         # Spark's own round robin sorts all rows first, so that a repeated task deals them out the same way. Rows
         # of a file always come in the same order, so their numbers do as well, and no sort is needed.
         turn = sf.monotonically_increasing_id() + sf.spark_partition_id()
-        return _by_number(df, self.tasks, turn)
+        return by_number(df, self.tasks, turn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,19 @@ class Computed:
         _check(self.tasks)
 
     def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
-        return _by_number(df, self.tasks, self.number(df))
+        return by_number(df, self.tasks, self.number(df))
+
+
+def by_number(df: DataFrame, tasks: int, number: Column) -> DataFrame:
+    """`df` with each row in the task of its `number`; numbers outside 0 .. tasks − 1 wrap around."""
+    return df.repartitionById(tasks, sf.pmod(number, sf.lit(tasks)).cast("int"))
+
+
+def packed(df: DataFrame, file_bytes: Sequence[int], tasks: int) -> int:
+    """Have the files of `df` read by up to `tasks` tasks; by how many it will be."""
+    cap = cap_for(file_bytes, tasks)
+    _cap_tasks(df.sparkSession, cap)
+    return _tasks_under(cap, file_bytes)
 
 
 def cap_for(file_bytes: Sequence[int], tasks: int) -> int:
@@ -121,10 +133,6 @@ def _cap_tasks(session: SparkSession, cap: int) -> None:
     session.conf.set("spark.sql.files.maxPartitionBytes", str(max(1, cap)))
     session.conf.set("spark.sql.files.openCostInBytes", "0")
     session.conf.set("spark.sql.files.minPartitionNum", "1")
-
-
-def _by_number(df: DataFrame, tasks: int, number: Column) -> DataFrame:
-    return df.repartitionById(tasks, sf.pmod(number, sf.lit(tasks)).cast("int"))
 
 
 def _check(tasks: int) -> None:

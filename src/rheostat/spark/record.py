@@ -9,25 +9,30 @@ A record is a dictionary of its columns; what is yielded may be a dictionary or 
 With several outputs the schemas are given by name and each record is yielded with the name of its output:
 `yield "errors", {...}`.
 
-The function is timed in the executors. All records count towards the operator's busy time; every n-th is timed
-alone (DRS, section IV: N_m), with the value of the `cost` column if one is named, for policies to which a record's
-cost depends on its value.
+The function is timed in the executors. All records count towards the operator's busy time; every n-th is a sample of
+its own (DRS, section IV: N_m). If the cost of a record depends on a value that it carries, name the column (`cost`):
+what each value costs is then learned, and groupings that balance by it can be used (`balanced`).
 """
 
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark import AccumulatorParam, SparkContext, TaskContext
 from pyspark.accumulators import Accumulator
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from rheostat.errors import ConfigError, TopologyError
+from rheostat.spark.cost_sketch import VALUE, RecentCosts, value_of
+from rheostat.spark.failure import reason_of
 from rheostat.spark.latency import ENTRY
 from rheostat.spark.streams.outputs import OUTPUT, schema_in_one_stream
 
@@ -36,6 +41,7 @@ Schema = StructType | str
 Sample = tuple[int, Any, float]
 
 DEFAULT_SAMPLE_EVERY = 100
+_HIDDEN = (ENTRY, VALUE)
 _SAMPLES_KEPT = 1000
 """Of each task and of what the driver has not collected yet: memory stays bounded, whoever collects or does not."""
 
@@ -70,7 +76,8 @@ class RecordFunction:
 def per_record(
     schema: Schema | Mapping[str, Schema], *, sample_every: int = DEFAULT_SAMPLE_EVERY, cost: str | None = None
 ) -> Callable[[Callable[[Record], Iterable[Any] | None]], RecordFunction]:
-    """Makes a function on single records an operator's function. `schema` is that of what it yields.
+    """Makes a function on single records an operator's function. `schema` is that of what it yields, `cost` the column
+    of what it reads that decides how long it takes.
 
     The function must be picklable by Spark, and may return None for nothing.
     """
@@ -83,11 +90,25 @@ def per_record(
     return mark
 
 
+class Work(NamedTuple):
+    """Records, and the time they took."""
+
+    records: int
+    busy_s: float
+
+    def plus(self, other: "Work") -> "Work":
+        return Work(self.records + other.records, self.busy_s + other.busy_s)
+
+    def minus(self, other: "Work") -> "Work":
+        return Work(self.records - other.records, self.busy_s - other.busy_s)
+
+
 @dataclass(slots=True)
 class Timings:
     """What the executors measured, cumulative; `samples` are the last (task, value, seconds) of records timed alone.
 
-    `sampled` counts all samples ever, so that whoever looks again knows how many are new.
+    `sampled` counts all samples ever, so that whoever looks again knows how many are new. `tasks` has the work by
+    the task's number in its batch, `costs` what values cost if that was learned.
     """
 
     records: int = 0
@@ -96,6 +117,8 @@ class Timings:
     sampled_s: float = 0.0
     sampled_s2: float = 0.0
     samples: deque[Sample] = field(default_factory=lambda: deque(maxlen=_SAMPLES_KEPT))
+    tasks: dict[int, Work] = field(default_factory=dict)
+    costs: RecentCosts | None = None
 
     def add(self, other: "Timings") -> "Timings":
         self.records += other.records
@@ -104,7 +127,21 @@ class Timings:
         self.sampled_s += other.sampled_s
         self.sampled_s2 += other.sampled_s2
         self.samples.extend(other.samples)
+        # Somebody may be reading the old one.
+        self.tasks = {**self.tasks, **{task: work.plus(self.work(task)) for task, work in other.tasks.items()}}
+        self.learn(other.costs)
         return self
+
+    def work(self, task: int) -> Work:
+        return self.tasks.get(task, Work(0, 0.0))
+
+    def learn(self, costs: RecentCosts | None) -> None:
+        self.costs = costs if self.costs is None else self.costs.and_then(costs)
+
+    def done(self, task: int, records: int, busy_s: float) -> None:
+        self.records += records
+        self.busy_s += busy_s
+        self.tasks[task] = self.work(task).plus(Work(records, busy_s))
 
     def sample(self, task: int, value: Any, seconds: float) -> None:
         self.sampled += 1
@@ -139,12 +176,26 @@ class _TimingsSum(AccumulatorParam[Timings]):
 
 def applied(df: DataFrame, operator: str, function: RecordFunction, stopwatch: Stopwatch) -> DataFrame:
     """`function` on every record of `df`; what it makes of a record has the record's entry time."""
-    if function.cost is not None and function.cost not in df.columns:
-        raise TopologyError(
-            f"operator {operator!r}: the cost column {function.cost!r} is not in its input: {', '.join(df.columns)}"
-        )
     fields = [*function.stream_schema(operator).fields, *(part for part in df.schema.fields if part.name == ENTRY)]
-    return df.mapInArrow(worker_for(operator, function, stopwatch).run, StructType(fields))
+    return _with_values(df, operator, function.cost).mapInArrow(
+        worker_for(operator, function, stopwatch).run, StructType(fields)
+    )
+
+
+def _with_values(df: DataFrame, operator: str, cost: str | None) -> DataFrame:
+    """`df` with the values beside it by which costs are learned."""
+    if cost is None:
+        return df
+    if cost not in df.columns:
+        raise TopologyError(
+            f"operator {operator!r}: the cost column {cost!r} is not in its input: {', '.join(df.columns)}"
+        )
+    try:
+        return df.withColumn(VALUE, value_of(cost))
+    except AnalysisException as error:
+        raise TopologyError(
+            f"operator {operator!r}: the cost column {cost!r} has no hash: {reason_of(error)}"
+        ) from None
 
 
 class TimingsSink(Protocol):
@@ -179,21 +230,28 @@ class _Worker:
 
     def _call(self, batch: "pa.RecordBatch", timings: Timings) -> tuple[list[Any], list[int]]:
         """What the function makes of a batch, and of which record each was made."""
-        records = batch.drop_columns([ENTRY]).to_pylist() if ENTRY in batch.schema.names else batch.to_pylist()
-        every, function = self.function.sample_every, self.function.function
+        records = batch.drop_columns([name for name in _HIDDEN if name in batch.schema.names]).to_pylist()
+        function = self.function.function
         made: list[Any] = []
         origins: list[int] = []
-        began = time.perf_counter()
+        marks_s = [time.perf_counter()]
         for index, record in enumerate(records):
-            is_sample = (timings.records + index) % every == 0
-            before = time.perf_counter() if is_sample else 0.0
             made.extend(function(record) or ())
             origins.extend([index] * (len(made) - len(origins)))
-            if is_sample:
-                timings.sample(_task(), record.get(self.function.cost), time.perf_counter() - before)
-        timings.busy_s += time.perf_counter() - began
-        timings.records += len(records)
+            marks_s.append(time.perf_counter())
+        self._note(batch, records, np.diff(marks_s), timings)
         return made, origins
+
+    def _note(
+        self, batch: "pa.RecordBatch", records: list[Record], seconds: npt.NDArray[np.float64], timings: Timings
+    ) -> None:
+        """Write down how many seconds each of `records` took."""
+        every, task = self.function.sample_every, _task()
+        for index in range(-timings.records % every, len(records), every):
+            timings.sample(task, records[index].get(self.function.cost), float(seconds[index]))
+        if VALUE in batch.schema.names:
+            timings.learn(RecentCosts.learned(batch.column(VALUE).to_numpy(), seconds))
+        timings.done(task, len(records), float(seconds.sum()))
 
     def _batch(self, made: list[Any], origins: list[int], batch: "pa.RecordBatch") -> "pa.RecordBatch":
         rows = made if self.function.outputs is None else [self._marked(item) for item in made]
