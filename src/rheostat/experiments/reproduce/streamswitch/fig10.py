@@ -75,7 +75,10 @@ def _claims(found: Found) -> tuple[Claim, ...]:
     )
 
 
-_NOTE = "TO BE WRITTEN"
+_NOTE = (
+    "The wave is five times as fast as in the paper, so that more treatments are needed in a minute; δ also is the "
+    "period of the loop, and a treatment that takes longer than δ holds up the next."
+)
 
 
 def _draw(figure: Any, found: Found) -> None:

@@ -132,7 +132,10 @@ def _claims(found: Found) -> tuple[Claim, ...]:
     )
 
 
-_NOTE = "TO BE WRITTEN"
+_NOTE = (
+    "The speed of an executor is drawn when it starts, that of the first ones too, and a run has few of them. The "
+    "share of odd ones in use is that over the second half of a run."
+)
 
 
 def _draw(figure: Any, found: Found) -> None:

@@ -131,7 +131,10 @@ def _claims(found: Found) -> tuple[Claim, ...]:
     )
 
 
-_NOTE = "TO BE WRITTEN"
+_NOTE = (
+    "Success of an operator is the mean over its substreams; end to end it is that of all records together, which "
+    "can be higher than both. The last row has no shares to score: the policy was told the end-to-end bound alone."
+)
 
 
 def _draw(figure: Any, found: Found) -> None:

@@ -77,7 +77,11 @@ def _best(found: Found, sla: str) -> Claim:
     )
 
 
-_NOTE = "TO BE WRITTEN"
+_NOTE = (
+    "As in figure 5 the openings weigh more than in the paper, and so does what a looser bound forgives. A longer "
+    "window has two effects: it averages a burst away, or is spoilt by it from its first to its last second. Which "
+    "prevails depends on how near to each other bursts are."
+)
 
 
 def _draw(figure: Any, found: Found) -> None:
