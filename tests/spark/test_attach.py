@@ -85,6 +85,12 @@ def living(attachment: Attachment) -> int:
     return sum(1 for _ in period.snapshot.active("application"))
 
 
+def idle(attachment: Attachment) -> bool:
+    """Whether there is an executor and, as the last turn saw it, nothing for it to do."""
+    period = attachment.last
+    return bool(living(attachment)) and "no streaming query is active" in period.snapshot.problems
+
+
 def test_executors_follow_the_load_up_and_down(spark, work, eventually):
     before = manager_of(spark)
     options = {"high": 0.75, "low": 0.6}
@@ -127,8 +133,7 @@ def test_a_policy_that_fails_is_journalled_and_the_query_goes_on(spark, work, ev
 def test_without_a_query_nothing_is_changed_and_the_reason_is_told(spark, eventually):
     with attach(spark, "5s/30s", max_executors=2, period="200ms") as attachment:
         at_first = attachment.executors
-        period = eventually(lambda: attachment.last if living(attachment) else None, "a turn with an executor", 120)
-        assert "no streaming query is active" in period.snapshot.problems
+        eventually(lambda: idle(attachment) or None, "a turn with an executor and without a query", 120)
         assert attachment.executors == at_first
 
 
