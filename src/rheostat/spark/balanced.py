@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import LongType
 
 from rheostat import grouping as logic
@@ -108,13 +109,13 @@ class ByLoad:
 def assigned(grouping: logic.Grouping, value: Column) -> Column:
     """The number of the task to which `grouping` gives a row with this `value`."""
 
-    @sf.arrow_udf(LongType())
     def numbers(values: Iterator[pa.Array]) -> Iterator[pa.Array]:
         chunks = (chunk.to_numpy(zero_copy_only=False) for chunk in values)
         for chunk in _at_once(chunks) if isinstance(grouping, BatchGreedy) else chunks:
             yield pa.array(grouping.assign(chunk), pa.int64())
 
-    return numbers(value.cast("long"))
+    as_udf: Callable[..., Callable[[Column], Column]] = arrow_udf
+    return as_udf(numbers, LongType())(value.cast("long"))
 
 
 def _at_once(chunks: Iterator[logic.grouping.Values]) -> Iterator[logic.grouping.Values]:

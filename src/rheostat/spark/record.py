@@ -243,7 +243,7 @@ class _Worker:
         return made, origins
 
     def _note(
-        self, batch: "pa.RecordBatch", records: list[Record], seconds: npt.NDArray[np.float64], timings: Timings
+        self, batch: "pa.RecordBatch", records: list[Any], seconds: npt.NDArray[np.float64], timings: Timings
     ) -> None:
         """Write down how many seconds each of `records` took."""
         every, task = self.function.sample_every, _task()

@@ -1,0 +1,121 @@
+"""How long a batch takes whose rows differ in cost, by how they are spread over tasks, on Spark: `python -m bench.osg`.
+
+Values are drawn from Zipf 1.5 and cost 1 to 64 units, in no order, which is emulated by waiting. Every round has one
+batch of the same rows for each grouping, in turn, in one run. All records of a micro-batch complete with its last task,
+so the batch's duration is their completion time. The aims: osg and batch-greedy below round robin.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rheostat.load.skew import zipf
+from rheostat.spark.dealer import dealt_by
+from rheostat.spark.record import Work, per_record
+from rheostat.spark.runtime import Runtime
+from rheostat.spark.session import build_session
+from rheostat.topology import Operator, Source, Topology
+
+VALUES = 512
+OPERATOR = "serve"
+GROUPINGS = ("round-robin", "osg", "batch-greedy")
+USUAL = GROUPINGS[0]
+WARM_UP = 4
+WEIGHTS = zipf(VALUES, 1.5)
+UNITS = np.random.default_rng(0).permutation(np.repeat(np.arange(1.0, 65.0), VALUES // 64))
+
+
+def topology(folder: Path, mean_s: float) -> Topology:
+    seconds = (UNITS * mean_s / float(WEIGHTS @ UNITS)).tolist()
+
+    @per_record("value string", cost="value")
+    def serve(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        time.sleep(seconds[int(record["value"])])
+        yield record
+
+    source = Source("values", reader=lambda session: session.readStream.text(str(folder)))
+    return Topology("values", [source, Operator(OPERATOR, serve, inputs="values")])
+
+
+class Batches:
+    """Sends batches through a running topology, and measures them."""
+
+    def __init__(self, runtime: Runtime, folder: Path, tasks: int) -> None:
+        self._runtime, self._folder, self._tasks = runtime, folder, tasks
+        self._deal = dealt_by(runtime)
+        self._sent = 0
+
+    def send(self, values: np.ndarray, grouping: str) -> tuple[float, float]:
+        """The duration of a batch of `values`, and the time of its longest task over the mean of all."""
+        self._deal(OPERATOR, grouping, self._tasks)
+        before, last = self._work(), max((batch.batch for batch in self._runtime.batches(OPERATOR)), default=-1)
+        draft = self._folder / f".{self._sent}"
+        draft.write_text("".join(f"{value}\n" for value in values))
+        draft.rename(self._folder / f"{self._sent:06d}.txt")
+        self._sent += 1
+        self._runtime.drain()
+        busy_s = [now.minus(then).busy_s for now, then in zip(self._work(), before, strict=True)]
+        return self._duration_s(last), max(busy_s) / float(np.mean(busy_s))
+
+    def _duration_s(self, last: int) -> float:
+        """The caretaker notes a batch a moment after its commit."""
+        while not (batches := self._runtime.batches(OPERATOR, last)):
+            time.sleep(0.05)
+        return sum(batch.duration_s for batch in batches)
+
+    def _work(self) -> list[Work]:
+        timings = self._runtime.timings(OPERATOR)
+        assert timings is not None
+        return [timings.work(task) for task in range(self._tasks)]
+
+
+def measured(batches: Batches, rounds: int, rows: int) -> dict[str, np.ndarray]:
+    """Of each grouping and round: duration, and longest task over mean."""
+    rng = np.random.default_rng(1)
+    for _ in range(WARM_UP):
+        batches.send(rng.choice(VALUES, rows, p=WEIGHTS), USUAL)
+    found: dict[str, list[tuple[float, float]]] = {grouping: [] for grouping in GROUPINGS}
+    for number in range(rounds):
+        values = rng.choice(VALUES, rows, p=WEIGHTS)
+        for grouping in np.roll(GROUPINGS, number).tolist():
+            found[grouping].append(batches.send(values, grouping))
+    return {grouping: np.array(pairs) for grouping, pairs in found.items()}
+
+
+def print_results(found: dict[str, np.ndarray]) -> None:
+    print(f"{'':14}{'duration':>10}{'of round robin':>18}{'longest task / mean':>22}")
+    usual_s = found[USUAL][:, 0]
+    for grouping, pairs in found.items():
+        ratios = pairs[:, 0] / usual_s
+        margin = 1.96 * ratios.std(ddof=1) / np.sqrt(len(ratios))
+        mean_s, longest = pairs.mean(axis=0)
+        print(f"{grouping:14}{mean_s:8.2f} s{ratios.mean():11.3f} ± {margin:.3f}{longest:>19.3f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rows", type=int, default=40, help="in a batch")
+    parser.add_argument("--tasks", type=int, default=4)
+    parser.add_argument("--mean", type=float, default=0.3, help="seconds that a record takes")
+    arguments, _ = parser.parse_known_args()
+    spark = build_session("osg", f"local[{arguments.tasks}]")
+    try:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+            folder = Path(name) / "values"
+            folder.mkdir()
+            with Runtime(topology(folder, arguments.mean), spark, Path(name) / "run") as runtime:
+                found = measured(Batches(runtime, folder, arguments.tasks), arguments.rounds, arguments.rows)
+    finally:
+        spark.stop()
+    print(f"{arguments.rounds} rounds, batches of {arguments.rows} rows, {arguments.tasks} tasks")
+    print_results(found)
+
+
+if __name__ == "__main__":
+    main()
