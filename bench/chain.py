@@ -124,10 +124,14 @@ def on_defaults(trial: Trial, cluster: EmbeddedCluster, folder: Path) -> Figures
 
 
 def as_topology(trial: Trial, cluster: EmbeddedCluster, folder: Path) -> Figures:
+    @entered_at("timestamp")
+    def rows(spark: SparkSession) -> DataFrame:
+        return trial.read(spark)
+
     topology = Topology(
         "chain",
         [
-            Source("rows", reader=entered_at("timestamp")(trial.read)),
+            Source("rows", reader=rows),
             Operator("one", first, inputs="rows"),
             Operator("two", second, inputs="one", key="value", substreams=SUBSTREAMS),
             Operator("three", third, inputs="two"),
