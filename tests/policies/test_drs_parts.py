@@ -1,14 +1,13 @@
-"""DRS's parts, each alone: batch costs, demands, routes, corrections."""
+"""DRS's parts, each alone: demands, routes, corrections."""
 
 import math
 
 import numpy as np
 import pytest
-from drs_observations import batch, chain
+from drs_observations import chain
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rheostat.policies.drs.batch_costs import BatchCosts
 from rheostat.policies.drs.best_effort import bearable_share
 from rheostat.policies.drs.correction import Line, Ratio, Regression, correction_named
 from rheostat.policies.drs.demand import Demand
@@ -17,46 +16,8 @@ from rheostat.policies.drs.routes import Routes
 from rheostat.policies.drs.variants import with_margin, with_share
 from rheostat.policies.drs.worth import not_bearable, not_worth_it
 from rheostat.queueing import MicroBatch, Network, Station, mmk
-from rheostat.snapshot import Batch, OperatorState, Snapshot, StreamState
+from rheostat.snapshot import OperatorState, Snapshot, StreamState
 from rheostat.topology import Operator, Source, Topology
-
-# --- what a batch costs
-
-
-def test_the_cost_of_a_batch_is_fitted_over_the_executors_it_ran_on():
-    costs = BatchCosts()
-    paid_s, count = 0.0, 0
-    for executors in (2, 4, 8):
-        for _ in range(3):
-            costs.see(Batch(count, 9.9, paid_s, count), executors, 0.5)
-            count, paid_s = count + 5, paid_s + 5 * (0.15 + 0.02 * executors)
-    assert costs.fitted() == (pytest.approx(0.15), pytest.approx(0.02))
-
-
-def test_at_one_number_of_executors_a_further_one_is_taken_to_cost_nothing():
-    costs = BatchCosts()
-    for count in (0, 5, 10):
-        costs.see(batch(count, 0.2), 4, None)
-    assert costs.fitted() == (pytest.approx(0.2), 0.0)
-
-
-def test_where_the_plant_does_not_tell_the_cost_it_is_the_duration_without_the_work():
-    costs = BatchCosts()
-    for count in (0, 5, 10):
-        costs.see(Batch(count, count * 0.4), 4, 0.75)
-    assert costs.fitted() == (pytest.approx(0.1), 0.0)
-
-
-def test_too_few_batches_an_unknown_use_or_a_change_of_executors_say_nothing():
-    costs = BatchCosts()
-    costs.see(batch(0, 0.2), 4, 0.5)
-    costs.see(batch(2, 0.2), 4, 0.5)
-    assert costs.fitted() is None
-    costs.see(Batch(9, 9.0), 4, None)
-    assert costs.fitted() is None
-    costs.see(batch(90, 0.2), 5, 0.5)
-    assert costs.fitted() is None
-
 
 # --- several operators in one pool
 

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from rheostat.measure.latency import Counts
-from rheostat.policies.streamswitch.batch_cost import BatchCosts
 from rheostat.policies.streamswitch.examine import Examiner
 from rheostat.policies.streamswitch.service_rates import ServiceRates
 from rheostat.policies.streamswitch.settings import Timing
 from rheostat.policies.streamswitch.turns import Turns
 from rheostat.policies.streamswitch.waiting import Waiting
-from rheostat.snapshot import Batch, ExecutorPhase, ExecutorState, OperatorState, Snapshot, SubstreamState
+from rheostat.snapshot import ExecutorPhase, ExecutorState, OperatorState, Snapshot, SubstreamState
 from rheostat.topology import Operator
 
 KEYED = Operator("count", inputs="in", key="word", substreams=2)
@@ -195,33 +194,3 @@ def test_a_period_that_turns_out_to_be_shorter_begins_anew():
     for time_s in (0.0, 60.0, 61.0, 62.0):
         turns.update(time_s)
     assert (turns.period_s, turns.number, turns.era) == (1.0, 1, 2)
-
-
-def test_the_cost_of_a_batch_is_told_by_the_plant():
-    costs = BatchCosts()
-    for n in range(1, 4):
-        costs.update(Batch(10 * n, 5.0 * n, fixed_s=2.0 * n, tasks=160 * n), [])
-    assert costs.at() == pytest.approx(0.2)
-
-
-def test_or_it_is_the_duration_less_the_work_of_the_busiest_executor():
-    costs = BatchCosts()
-    for n in range(1, 4):
-        costs.update(Batch(10 * n, 5.0 * n), [executor(0, 0, 3.0 * n), executor(1, 0, 1.0 * n)])
-    assert costs.at() == pytest.approx(0.2)
-
-
-def test_each_further_executor_with_a_task_of_its_own_costs_what_was_seen_before():
-    costs = BatchCosts()
-    costs.update(Batch(0, 0.0, 0.0, 0), [])
-    costs.update(Batch(10, 9.0, 10 * 0.12, 10 * 2), [])
-    costs.update(Batch(20, 18.0, 10 * 0.12 + 10 * 0.14, 10 * 2 + 10 * 4), [])
-    assert costs.with_executors(4, 5) == pytest.approx(0.15)
-    assert costs.with_executors(9, 10) == pytest.approx(0.14)  # tasks that do not follow the executors
-
-
-def test_without_batches_there_is_no_cost():
-    costs = BatchCosts()
-    costs.update(None, [])
-    assert costs.at() is None
-    assert costs.with_executors(1, 2) is None

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from rheostat.policies.drs.batch_costs import BatchCosts
+from rheostat.policies.batch_cost import BatchCosts
 from rheostat.policies.drs.demand import Demand
 from rheostat.policies.drs.options import DrsOptions
 from rheostat.policies.drs.routes import Routes
@@ -53,8 +53,9 @@ class NetworkMeasurer:
             if measures.service_rate is not None:
                 self._service_rates[name] = measures.service_rate
             state = observation.snapshot.operator.get(name)
-            if state is not None and state.batch is not None and name not in observation.settling:
-                self._batches[name].see(state.batch, observation.plan.size(name), measures.utilisation)
+            if state is not None and name not in observation.settling:
+                executors = observation.snapshot.executors_of(observation.plan.pool_of[name])
+                self._batches[name].see(state.batch, observation.plan.size(name), executors)
 
     def network(self, observation: Observation) -> Measured:
         """The network under `observation`, or an error that says what is not known."""

@@ -2,7 +2,7 @@
 
 from rheostat.errors import ConfigError
 from rheostat.plan import Plan
-from rheostat.policies.streamswitch.batch_cost import BatchCosts
+from rheostat.policies.batch_cost import BatchCosts
 from rheostat.policies.streamswitch.examine import Examiner, State
 from rheostat.policies.streamswitch.options import StreamSwitchOptions
 from rheostat.policies.streamswitch.settings import Timing, least_bound_s, timing
@@ -29,6 +29,7 @@ class Patient:
         self._window_s = window_s
         self._examiner: Examiner | None = None
         self._era = 0
+        self._size = 1
 
     @property
     def floor_s(self) -> float:
@@ -37,20 +38,21 @@ class Patient:
 
     @property
     def batch_cost_s(self) -> float | None:
-        """What a batch costs beside its work; None where there are no batches, or none has ended yet."""
-        return self.costs.at()
+        """What a batch costs beside its work; None where there are no batches, or too few have ended yet."""
+        return self.costs.at(self._size)
 
     def examine(self, snapshot: Snapshot, plan: Plan, turns: Turns) -> None:
         """Look at it, if a slot ends with this turn."""
         state = snapshot.operator.get(self._operator.name)
         batch = None if state is None else state.batch
         self.batched = self.batched or batch is not None
-        self.costs.update(batch, snapshot.executors_of(plan.pool_of[self._operator.name]))
+        self._size = plan.size(self._operator.name)
+        self.costs.see(batch, self._size, snapshot.executors_of(plan.pool_of[self._operator.name]))
         self.state, self.problem = None, None
         if turns.period_s is None:
             return
         try:
-            wanted = timing(self._options, self._window_s, turns.period_s, self.costs.at())
+            wanted = timing(self._options, self._window_s, turns.period_s, self.batch_cost_s)
         except ConfigError as error:
             self.problem = str(error)
             return
@@ -74,7 +76,7 @@ class Patient:
         if not self.seen.measured:
             raise NotKnownError(f"the arrival rates of {name!r} are not known yet")
         if self.batched and self.batch_cost_s is None:
-            raise NotKnownError(f"no batch of {name!r} has ended yet")
+            raise NotKnownError(f"too few batches of {name!r} have ended yet")
 
     def _prepared(self, wanted: Timing, era: int) -> Examiner:
         """Slots only grow: what was seen would be lost each time that batches take a little shorter or longer."""

@@ -137,7 +137,7 @@ class StreamSwitch:
             diagnosis = self._diagnose(operator, executors, limits, room)
         else:
             executors = even_executors(numbers, [self._patients[name].seen for name in operators], capacity)
-            diagnosis = diagnose_evenly(executors, limits, room, partial(patient.costs.with_executors, len(numbers)))
+            diagnosis = diagnose_evenly(executors, limits, room, patient.costs.at)
         if diagnosis.treatment is Treatment.SCALE_OUT and diagnosis.strategy is not None:
             self._service[pool].inherit(room.new, diagnosis.strategy.source)
         decision = treat(operator, executors, diagnosis, limits)
