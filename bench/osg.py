@@ -1,8 +1,8 @@
 """How long a batch takes whose rows differ in cost, by how they are spread over tasks, on Spark: `python -m bench.osg`.
 
 Values are drawn from Zipf 1.5 and cost 1 to 64 units, in no order, which is emulated by waiting. Every round has one
-batch of the same rows for each grouping, in turn, in one run. All records of a micro-batch complete with its last task,
-so the batch's duration is their completion time. The aims: osg and batch-greedy below round robin.
+batch of the same rows for each grouping, in turn, in one run. All records of a micro-batch complete with its last task:
+the time of the longest task, and what any batch costs. The aims: osg and batch-greedy below round robin.
 """
 
 import argparse
@@ -50,8 +50,8 @@ class Batches:
         self._deal = dealt_by(runtime)
         self._sent = 0
 
-    def send(self, values: np.ndarray, grouping: str) -> tuple[float, float]:
-        """The duration of a batch of `values`, and the time of its longest task over the mean of all."""
+    def send(self, values: np.ndarray, grouping: str) -> tuple[float, float, float]:
+        """The duration of a batch of `values`, the time of its longest task, and that over the mean of all tasks."""
         self._deal(OPERATOR, grouping, self._tasks)
         before, last = self._work(), max((batch.batch for batch in self._runtime.batches(OPERATOR)), default=-1)
         draft = self._folder / f".{self._sent}"
@@ -60,7 +60,7 @@ class Batches:
         self._sent += 1
         self._runtime.drain()
         busy_s = [now.minus(then).busy_s for now, then in zip(self._work(), before, strict=True)]
-        return self._duration_s(last), max(busy_s) / float(np.mean(busy_s))
+        return self._duration_s(last), max(busy_s), max(busy_s) / float(np.mean(busy_s))
 
     def _duration_s(self, last: int) -> float:
         """The caretaker notes a batch a moment after its commit."""
@@ -75,26 +75,30 @@ class Batches:
 
 
 def measured(batches: Batches, rounds: int, rows: int) -> dict[str, np.ndarray]:
-    """Of each grouping and round: duration, and longest task over mean."""
+    """Of each grouping and round what `Batches.send` measures."""
     rng = np.random.default_rng(1)
     for _ in range(WARM_UP):
         batches.send(rng.choice(VALUES, rows, p=WEIGHTS), USUAL)
-    found: dict[str, list[tuple[float, float]]] = {grouping: [] for grouping in GROUPINGS}
+    found: dict[str, list[tuple[float, float, float]]] = {grouping: [] for grouping in GROUPINGS}
     for number in range(rounds):
         values = rng.choice(VALUES, rows, p=WEIGHTS)
         for grouping in np.roll(GROUPINGS, number).tolist():
             found[grouping].append(batches.send(values, grouping))
-    return {grouping: np.array(pairs) for grouping, pairs in found.items()}
+    return {grouping: np.array(rows) for grouping, rows in found.items()}
 
 
 def print_results(found: dict[str, np.ndarray]) -> None:
-    print(f"{'':14}{'duration':>10}{'of round robin':>18}{'longest task / mean':>22}")
-    usual_s = found[USUAL][:, 0]
-    for grouping, pairs in found.items():
-        ratios = pairs[:, 0] / usual_s
-        margin = 1.96 * ratios.std(ddof=1) / np.sqrt(len(ratios))
-        mean_s, longest = pairs.mean(axis=0)
-        print(f"{grouping:14}{mean_s:8.2f} s{ratios.mean():11.3f} ± {margin:.3f}{longest:>19.3f}")
+    print(f"{'':14}{'batch':>8}{'of round robin':>18}{'longest task':>15}{'of round robin':>18}{'over mean':>11}")
+    for grouping, rows in found.items():
+        batch_s, longest_s, over_mean = rows.mean(axis=0)
+        batch, longest = (_ratio(rows[:, column], found[USUAL][:, column]) for column in (0, 1))
+        print(f"{grouping:14}{batch_s:6.2f} s{batch:>18}{longest_s:13.2f} s{longest:>18}{over_mean:11.3f}")
+
+
+def _ratio(times_s: np.ndarray, usual_s: np.ndarray) -> str:
+    """The mean over rounds, and half the width of its 95 % interval."""
+    ratios = times_s / usual_s
+    return f"{ratios.mean():.3f} ± {1.96 * ratios.std(ddof=1) / np.sqrt(len(ratios)):.3f}"
 
 
 def main() -> None:

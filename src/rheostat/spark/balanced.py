@@ -16,10 +16,11 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import LongType
 
-from rheostat import grouping as logic
 from rheostat.errors import ConfigError
 from rheostat.grouping import BatchGreedy, CostSketch, LoadAware, Scheduler
+from rheostat.grouping import Grouping as Assignment
 from rheostat.grouping.check import BATCH_GREEDY, LOAD_AWARE, OSG
+from rheostat.grouping.grouping import Values
 from rheostat.spark.cost_sketch import value_of
 from rheostat.spark.grouping import Evenly, Grouping, by_number, packed
 from rheostat.spark.record import RecordFunction, Timings, Work
@@ -37,7 +38,10 @@ def osg(tasks: int, sketch: CostSketch) -> Scheduler:
     return scheduler
 
 
-_BY_COST: Mapping[str, Callable[[int, CostSketch], logic.Grouping]] = {OSG: osg, BATCH_GREEDY: BatchGreedy}
+Make = Callable[[int, CostSketch], Assignment]
+"""A way to assign rows to a number of tasks by what values cost."""
+
+_BY_COST: Mapping[str, Make] = {OSG: osg, BATCH_GREEDY: BatchGreedy}
 BALANCED = (*_BY_COST, LOAD_AWARE)
 """The names of these groupings in plans."""
 
@@ -63,9 +67,7 @@ def balanced(name: str, operator: Operator, tasks: int, learned: Learned) -> Gro
 class ByCost:
     """Rows over tasks by what their values in `column` cost lately, as the grouping that `make` makes assigns them."""
 
-    def __init__(
-        self, tasks: int, column: str, make: Callable[[int, CostSketch], logic.Grouping], learned: Learned
-    ) -> None:
+    def __init__(self, tasks: int, column: str, make: Make, learned: Learned) -> None:
         self._tasks, self._column, self._make, self._learned = tasks, column, make, learned
         self._otherwise = Evenly(tasks)
 
@@ -106,7 +108,7 @@ class ByLoad:
         return [timings.work(task) for task in range(self._tasks)]
 
 
-def assigned(grouping: logic.Grouping, value: Column) -> Column:
+def assigned(grouping: Assignment, value: Column) -> Column:
     """The number of the task to which `grouping` gives a row with this `value`."""
 
     def numbers(values: Iterator[pa.Array]) -> Iterator[pa.Array]:
@@ -118,7 +120,7 @@ def assigned(grouping: logic.Grouping, value: Column) -> Column:
     return as_udf(numbers, LongType())(value.cast("long"))
 
 
-def _at_once(chunks: Iterator[logic.grouping.Values]) -> Iterator[logic.grouping.Values]:
+def _at_once(chunks: Iterator[Values]) -> Iterator[Values]:
     """All of them as one, where a grouping can do more with more rows."""
     if known := list(chunks):
         yield np.concatenate(known)
