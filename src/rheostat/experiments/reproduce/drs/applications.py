@@ -12,7 +12,13 @@ from rheostat.experiments.reproduce.sweep import scenario_of
 from rheostat.experiments.scenario import Scenario
 
 K_MAX = 22
-AS_PRINTED: dict[str, Any] = {"model": "mmk", "arrivals": "measured", "margin": 0, "reallocation_cost": 0}
+AS_PRINTED: dict[str, Any] = {
+    "model": "mmk",
+    "arrivals": "measured",
+    "sum_over": "tuples",
+    "margin": 0,
+    "reallocation_cost": 0,
+}
 """DRS as the paper has it: no margin, no cost of an act, arrivals as they are measured."""
 
 FEATURES = 8
