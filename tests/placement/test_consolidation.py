@@ -13,7 +13,7 @@ from rheostat.errors import InfeasibleError
 from rheostat.placement import Annealing, Edge, Limits, Node, Problem, Resources, Search, Task, TaskGraph, ra_stream
 from rheostat.placement.consolidate import consolidate
 from rheostat.placement.draft import Draft
-from rheostat.placement.pack import pack, pack_tightly
+from rheostat.placement.pack import fewest_conceivable, pack, pack_tightly
 
 QUICK = Search(annealing=Annealing(cooling=0.9))
 
@@ -113,6 +113,12 @@ def test_no_node_more_than_needed_is_used(seed):
     placed = ra_stream(problem, QUICK)
     assert placed.nodes_used == fewest(problem)
     assert all_fit(problem, placed.scheme)
+
+
+@settings(max_examples=40)
+@given(problems(most_tasks=5, most_nodes=4))
+def test_no_scheme_uses_fewer_nodes_than_are_conceivable(problem):
+    assert fewest_conceivable(problem) <= len(np.unique(pack(problem)))
 
 
 def test_a_tight_packing_is_none_where_there_is_no_room():

@@ -1,15 +1,19 @@
 """Bin packing: a first scheme in which every task has room, and one on few nodes."""
 
+import math
 from collections.abc import Callable
 from itertools import product
 
 import numpy as np
 
 from rheostat.placement.draft import NOWHERE, Draft, no_room
-from rheostat.placement.problem import Problem
+from rheostat.placement.problem import SLACK, Problem
 
 _Choice = Callable[[Draft, int, list[int]], int | None]
 """The node for a task, given the nodes with the largest first; None where it fits on none."""
+
+_SMALL = 1200
+"""Tasks up to which a tight packing is tried in several orders."""
 
 
 def pack(problem: Problem) -> np.ndarray:
@@ -30,11 +34,20 @@ def pack(problem: Problem) -> np.ndarray:
 def pack_tightly(problem: Problem) -> np.ndarray | None:
     """A scheme on as few nodes as best-fit decreasing finds, the largest nodes first; None where it finds none."""
     found: list[Draft] = []
-    for order in _orders(problem):
+    for order in _orders(problem)[: None if len(problem.graph) <= _SMALL else 1]:
         draft = Draft(problem)
         if _fill(draft, order, _fullest) is None:
             found.append(draft)
     return min(found, key=lambda draft: len(draft.in_use)).scheme if found else None
+
+
+def fewest_conceivable(problem: Problem) -> int:
+    """Fewer nodes than this cannot hold everything: if all were the largest, and tasks could be split."""
+    graph, limits = problem.graph, problem.limits
+    shares = graph.demands * problem.shares_per_unit.min(axis=0)
+    weighted = np.minimum(shares @ [limits.weights.cpu, limits.weights.memory, limits.weights.io], limits.over)
+    bounds = [*shares.sum(axis=0), weighted.sum() / limits.over, graph.sizes.sum() / problem.slots.max()]
+    return max(1, math.ceil(max(bounds) - SLACK))
 
 
 def _orders(problem: Problem) -> list[list[int]]:

@@ -5,7 +5,7 @@ import numpy as np
 from rheostat.placement.anneal import Search, anneal
 from rheostat.placement.consolidate import consolidate
 from rheostat.placement.draft import Draft
-from rheostat.placement.pack import pack_tightly
+from rheostat.placement.pack import fewest_conceivable, pack_tightly
 from rheostat.placement.partition import partition
 from rheostat.placement.placement import Placement
 from rheostat.placement.problem import Problem
@@ -30,6 +30,8 @@ def ra_stream(problem: Problem, search: Search | None = None, now: Spots | None 
 
 def fewest_nodes(problem: Problem, scheme: np.ndarray) -> np.ndarray:
     """`scheme`, or a tight packing if that gets by with fewer nodes: it heeds no traffic, and so is second choice."""
+    if len(np.unique(scheme)) <= fewest_conceivable(problem):
+        return scheme
     packed = pack_tightly(problem)
     if packed is None or len(np.unique(packed)) >= len(np.unique(scheme)):
         return scheme
