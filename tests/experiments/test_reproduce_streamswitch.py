@@ -1,0 +1,59 @@
+"""What StreamSwitch's experiments are set up with."""
+
+import numpy as np
+import pytest
+
+from rheostat.experiments.reproduce.course import follow
+from rheostat.experiments.reproduce.streamswitch.fig6 import moved, treatments
+from rheostat.experiments.reproduce.streamswitch.fig16 import word_count
+from rheostat.experiments.reproduce.streamswitch.rivals import Rival
+from rheostat.experiments.reproduce.streamswitch.workloads import SUBSTREAMS, auctions, orders
+from rheostat.load.skew import top_share
+from rheostat.policies.registry import make_policy
+
+
+def test_orders_are_skewed_and_open_with_spikes_as_the_trace_does() -> None:
+    scenario = orders(100.0)
+    source = scenario.model.source("in")
+    assert source.weights is not None
+    assert source.weights.max() > 0.02
+    assert top_share(source.weights, 0.01) > 0.10
+    usual = np.median(source.load.rates(np.linspace(10, 90, 200)))
+    assert source.load.rate_at(0.0) / 1000.0 > 0.5 * 80
+    assert 500 <= usual <= 1500
+    assert scenario.model.topology.operators["work"].substream_count == SUBSTREAMS
+
+
+@pytest.mark.parametrize("kind", ["Switch", "DRS", "DRS-LB", "Static"])
+def test_every_rival_is_a_policy_with_options_it_knows(kind: str) -> None:
+    case = Rival(kind, 8 if kind == "Static" else 0.2).case(60.0, bound_s=5.0, window_s=2.0)
+    assert make_policy(case.policy, case.scenario.goal, case.options)
+    [sla] = case.scenario.goal.slas
+    assert (sla.latency_s, sla.window_s) == (5.0, 2.0)
+
+
+def test_only_drs_lb_balances_while_drs_holds() -> None:
+    assert Rival("DRS-LB", 0.4).case(60.0).options["balance"] is True
+    assert Rival("DRS", 0.4).case(60.0).options["balance"] is False
+
+
+def test_auctions_swing_around_1500_records_a_second() -> None:
+    load = auctions(1500.0, 120.0, 200.0, duration_s=120.0).model.source("in").load
+    assert load.mean("120s") == pytest.approx(1500.0, rel=1e-3)
+    assert load.peak("120s") == pytest.approx(3000.0, rel=1e-3)
+
+
+def test_word_count_keeps_its_executors_busy_for_three_quarters_of_their_time() -> None:
+    model = word_count({}, 60.0).model
+    split, count = model.operator("split"), model.operator("count")
+    assert 750.0 * split.service.mean_s / split.executors == pytest.approx(0.75)
+    assert 3000.0 * count.service.mean_s / count.executors == pytest.approx(0.75)
+
+
+def test_treatments_of_a_run_are_told_apart() -> None:
+    case = Rival("Switch", 0.2).case(4.0)
+    _, course = follow(case, seed=0)
+    outs = treatments(course, "scale-out")
+    assert outs
+    assert all(moved(decision) >= 1 for _, decision in outs)
+    assert len(outs) + len(treatments(course, "scale-in")) == len(list(course.acts()))
