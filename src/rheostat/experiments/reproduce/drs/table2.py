@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 from rheostat.experiments.reproduce.reproduction import Claim, Effort, Outcome, Progress, Reproduction
@@ -63,11 +63,11 @@ def measuring(allocation: Allocation) -> Callable[[], None]:
 
 
 def mean_time_s(call: Callable[[], object], repetitions: int) -> float:
-    """Seconds that a call takes on average."""
-    start_s = perf_counter()
+    """Seconds of processor time that a call takes on average, as DRS reports it."""
+    start_s = process_time()
     for _ in range(repetitions):
         call()
-    return (perf_counter() - start_s) / repetitions
+    return (process_time() - start_s) / repetitions
 
 
 def _chain() -> Topology:
@@ -106,8 +106,8 @@ def _claims(computing_ms: dict[int, float], measuring_ms: dict[int, float]) -> t
 _NOTE = (
     "DRS adds executors one by one; here gains are searched, and the more executors there are the more that saves. "
     "Measuring grows with them because a snapshot has counters for each; in DRS it grows with the tasks, and their "
-    "number is fixed when a topology starts. Times are means over many calls on the machine that wrote this page, "
-    "with whatever else ran there."
+    "number is fixed when a topology starts. Times are processor times, means over many calls on the machine that "
+    "wrote this page."
 )
 
 
