@@ -14,5 +14,11 @@ takes no time. Saved resources count the active ones, as there; whoever also pay
 
 Neither the paper's Twitter data nor its DNS and log data come with the package. Inputs are generated from what the
 paper says about them; `--traces DIR` uses recorded ones in their place. The predictors get the number of the second as
-their only feature, as the paper's own service has it.""",
+their only feature, as the paper's own service has it.
+
+How to read the differences. r = λ·et/td leaves no reserve: whatever a forecast misses waits for the next decision, up
+to 30 s, so a mean latency is a few misses shared out over all events, and it differs more than saved resources do. FFT
+without a trend expects the beginning of its window again, which is right for a stationary input and far off on a wave
+that the window does not hold as a whole. The network is trained on scaled samples here; on unscaled ones, as printed,
+its forecast depends on the unit of the samples.""",
 )
