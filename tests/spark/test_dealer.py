@@ -8,7 +8,7 @@ from rheostat.errors import PlantError
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, Snapshot
 from rheostat.spark.balanced import ByCost, ByLoad
-from rheostat.spark.dealer import Dealer, dealt_by
+from rheostat.spark.dealer import Dealer, NotYetError, dealt_by
 from rheostat.spark.grouping import ByKey, Evenly, WholeFiles
 from rheostat.spark.no_pools import NoPools
 from rheostat.spark.plant import SparkPlant
@@ -166,3 +166,18 @@ class FakeRuntime:
 
     def regroup(self, operator, grouping):
         self.told.append((operator, grouping))
+
+
+def test_an_operator_whose_query_does_not_run_yet_is_told_when_it_does():
+    told = []
+
+    def deal(*what):
+        told.append(what)
+        if len(told) == 1:
+            raise NotYetError("not yet")
+
+    dealer = Dealer(TOPOLOGY, deal)
+    plan = Plan.initial(TOPOLOGY, 1)
+    for _ in range(3):
+        dealer.tell(plan, {"a": 2})
+    assert told == [("a", None, 2)] * 2

@@ -16,6 +16,10 @@ Deal = Callable[[str, str | None, int], None]
 """Told operator, grouping (None: the usual) and tasks: how its rows are spread from the next batch on."""
 
 
+class NotYetError(PlantError):
+    """The query whose rows are to be spread does not run yet: to be told again later."""
+
+
 class Dealer:
     """Passes on to `deal` what is new, for operators whose substreams do not settle it already.
 
@@ -37,6 +41,8 @@ class Dealer:
             try:
                 self._deal(operator, *wanted)
                 self._told[operator] = wanted
+            except NotYetError:
+                continue
             except RheostatError as error:
                 refusals.append(str(error))
         if refusals:
@@ -78,7 +84,7 @@ def _unit_of(runtime: Runtime, operator: str) -> Unit:
     for query in runtime.queries.values():
         if operator in query.unit.parts:
             return query.unit
-    raise PlantError(f"operator {operator!r} has no running query yet whose rows could be spread")
+    raise NotYetError(f"operator {operator!r} has no running query yet whose rows could be spread")
 
 
 def _refuse_keyed(topology: Topology, operator: Operator, grouping: str | None) -> None:
