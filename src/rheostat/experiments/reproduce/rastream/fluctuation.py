@@ -98,9 +98,9 @@ def _means(series: list[tuple[float, float]]) -> list[float]:
 _NODES_NOTE = (
     "The numbers are those at the end of each phase: a new plan comes when a whole frame of 30 s has been measured at "
     "the new rate. It grows too little, and why is plain: I/O fills nodes first here, and a node tells its use as a "
-    "share of at most 1. Packed on 5 nodes, word count at 3,000/s would need the I/O of 6, but 5 full ones are all that "
-    "is measured. Placed afresh from all 14 nodes, where nothing is full, it gets 7 nodes at 3,000/s and 10 at 4,500/s, "
-    "as in the paper."
+    "share of at most 1. Packed on 5 nodes, word count at 3,000/s would need the I/O of 6, but 5 full ones are all "
+    "that is measured. Placed afresh from all 14 nodes, where nothing is full, it gets 7 nodes at 3,000/s and 10 at "
+    "4,500/s, as in the paper."
 )
 _USE_NOTE = (
     "Utilisation is R of eq. 6: half processor, 35 % memory, 15 % I/O, as the mean over the nodes in use. The paper "
