@@ -7,7 +7,7 @@ import pytest
 from rheostat.snapshot import Batch, Latency, OperatorState, Snapshot, StreamState, SubstreamState
 from rheostat.spark.batches import BatchRecord
 from rheostat.spark.operator_meter import OperatorMeter
-from rheostat.spark.record import Timings
+from rheostat.spark.record import Timings, per_record
 from rheostat.spark.status import ReadMetrics, TaskFigures, TaskMetrics
 from rheostat.spark.streams.stream import Arrival
 from rheostat.spark.tasks import BatchTasks
@@ -69,7 +69,7 @@ def task(partition: int, executor: str, rows: int) -> TaskFigures:
 def read(meter: OperatorMeter, now_s: float = 100.0, busy_s: float | None = None) -> OperatorState:
     meter.look()
     meter.book({"7": 0, "8": 1}, {"7": 1, "8": 1})
-    return meter.state(now_s, busy_s)
+    return meter.state(now_s, busy_s, "round-robin")
 
 
 def test_rows_are_counted_once_though_the_stream_hears_of_a_commit_later():
@@ -216,3 +216,15 @@ def test_what_was_committed_after_the_last_snapshot_is_not_queued_for_ever():
     runtime.streams = {"split": (arrival(9, 9.0, 20),)}
     state = read(OperatorMeter(runtime, "count", base))
     assert (state.arrived, state.completed, state.queued) == (500, 480, 20)
+
+
+def test_a_grouping_is_told_where_the_cost_of_values_is_known_and_leaves_a_choice():
+    @per_record("word string", cost="value")
+    def work(row):
+        yield row
+
+    runtime = FakeRuntime()
+    assert read(OperatorMeter(runtime, "split")).grouping is None
+    assert read(OperatorMeter(runtime, "count")).grouping is None
+    runtime.topology = Topology("costly", [Source("lines"), Operator("split", work, inputs="lines")])
+    assert read(OperatorMeter(runtime, "split")).grouping == "round-robin"

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from rheostat.clock import Clock
 from rheostat.snapshot import ExecutorPhase, ExecutorState, OperatorState, Snapshot, StreamState, SubstreamState
+from rheostat.spark.dealer import USUAL_GROUPING
 from rheostat.spark.nodes import Nodes
 from rheostat.spark.operator_meter import OperatorMeter
 from rheostat.spark.pools import PoolMember, PoolsReport
@@ -99,11 +100,12 @@ class Meter:
 
     def _operator(self, operator: OperatorMeter, report: PoolsReport, now_s: float) -> OperatorState:
         pool = report.plan.pool_of.get(operator.name)
+        grouping = report.plan.grouping.get(operator.name, USUAL_GROUPING)
         alone = pool is not None and report.plan.sharing(pool) == [operator.name]
         if pool is None or not alone or all(member.spark is None for member in report.members):
-            return operator.state(now_s, None)
+            return operator.state(now_s, None, grouping)
         present_s = sum(odometer.total for (name, _), odometer in self._busy.items() if name == pool)
-        return operator.state(now_s, self._retired_s.get(pool, 0.0) + present_s)
+        return operator.state(now_s, self._retired_s.get(pool, 0.0) + present_s, grouping)
 
     def _executor(self, member: PoolMember, report: PoolsReport, busy_s: Mapping[Member, float]) -> ExecutorState:
         """One that has not come yet has the counters of the one before it; on a local master there are none."""

@@ -9,6 +9,7 @@ from rheostat.snapshot import Batch, Latency, OperatorState, Snapshot, Substream
 from rheostat.spark.batches import BatchRecord
 from rheostat.spark.progress import parse_progress
 from rheostat.spark.query import UnitQuery
+from rheostat.spark.record import RecordFunction
 from rheostat.spark.runtime import Runtime
 from rheostat.spark.service_spread import ServiceSpread
 from rheostat.spark.streams.stream import Arrival
@@ -25,7 +26,10 @@ class OperatorMeter:
     def __init__(self, runtime: Runtime, name: str, base: Snapshot | None = None) -> None:
         self.name = name
         self._runtime = runtime
-        self._substream_count = runtime.topology.operators[name].substream_count
+        operator = runtime.topology.operators[name]
+        self._substream_count = operator.substream_count
+        costs = isinstance(operator.function, RecordFunction) and operator.function.cost is not None
+        self._has_choice = costs and not operator.keyed
         self._asked: StreamingQuery | None = None
         self._run_id: str | None = None
         self.sample: BatchTasks | None = None
@@ -109,8 +113,9 @@ class OperatorMeter:
         self._tasks += self.sample.count * len(self._fresh)
         self._fixed_s += sum(max(0.0, batch.duration_s - longest_s) for batch in self._fresh)
 
-    def state(self, now_s: float, busy_s: float | None) -> OperatorState:
-        """`busy_s` is the useful time of its own pool; without one the sampled tasks tell."""
+    def state(self, now_s: float, busy_s: float | None, grouping: str) -> OperatorState:
+        """`busy_s` is the useful time of its own pool; without one the sampled tasks tell. `grouping` is the one in
+        force, told only where there is a choice: where it is known what the values of records cost."""
         if not self._is_first:
             return OperatorState(self.name)
         self._busy_s = max(self._busy_s, self._sampled_s if busy_s is None else busy_s)
@@ -127,6 +132,7 @@ class OperatorMeter:
             arrival_scv=self._arrivals.scv(),
             service_scv=self._service_scv,
             batch=Batch(self._batches, self._duration_s, *self._sampled_costs()),
+            grouping=grouping if self._has_choice and self._reads_streams else None,
         )
 
     def portion(self, number: int) -> Portion | None:
