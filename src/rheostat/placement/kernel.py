@@ -81,24 +81,16 @@ def sweep(
     it was best (−1 if it was not better than `best`).
     """
     nodes = len(room.slots)
-    total = squares = 0.0
-    for node in range(nodes):
-        total += scheme.inside[node]
-        squares += scheme.inside[node] * scheme.inside[node]
+    total, squares = sums(scheme, nodes)
     now = value(rules, nodes, total, squares)
     steps = 0
     best_step = -1
     for turn in range(len(draws.task)):
         task = draws.task[turn]
-        source = scheme.where[task]
-        target = aim(tasks, scheme, rules, task, draws.aim[turn], nodes)
-        if target == source:
+        target, partner = proposal(tasks, room, rules, scheme, draws, turn)
+        if target < 0:
             continue
-        partner = -1
-        if not may_move(tasks, room, rules, scheme, task, -1, source, target):
-            partner = member(scheme, target, draws.partner[turn])
-            if partner < 0 or not may_move(tasks, room, rules, scheme, task, partner, source, target):
-                continue
+        source = scheme.where[task]
         lost, gained = exchange(tasks, scheme, task, partner, source, target)
         before, after = scheme.inside[source], scheme.inside[target]
         new_total = total - lost + gained
@@ -106,22 +98,43 @@ def sweep(
         new = value(rules, nodes, new_total, new_squares)
         if new - now > heat * draws.patience[turn]:
             continue
+        total, squares, now = new_total, new_squares, new
         scheme.inside[source] = before - lost
         scheme.inside[target] = after + gained
-        total, squares, now = new_total, new_squares, new
-        move(tasks, scheme, task, source, target)
-        trail[2 * steps] = task
-        trail[2 * steps + 1] = source
-        steps += 1
+        steps = move(tasks, scheme, task, source, target, trail, steps)
         if partner >= 0:
-            move(tasks, scheme, partner, target, source)
-            trail[2 * steps] = partner
-            trail[2 * steps + 1] = target
-            steps += 1
+            steps = move(tasks, scheme, partner, target, source, trail, steps)
         if now < best:
             best = now
             best_step = steps
     return best, steps, best_step
+
+
+def sums(scheme: Scheme, nodes: int) -> tuple[float, float]:
+    """All traffic inside of nodes, and the squares of it."""
+    total = squares = 0.0
+    for node in range(nodes):
+        total += scheme.inside[node]
+        squares += scheme.inside[node] * scheme.inside[node]
+    return total, squares
+
+
+def proposal(tasks: Tasks, room: Room, rules: Rules, scheme: Scheme, draws: Draws, turn: int) -> tuple[int, int]:
+    """The node that the task of this turn may go to, and the task that must come back for it (−1: none).
+
+    The node is −1 where nothing is possible.
+    """
+    task = draws.task[turn]
+    source = scheme.where[task]
+    target = aim(tasks, scheme, rules, task, draws.aim[turn], len(room.slots))
+    if target == source:
+        return -1, -1
+    if may_move(tasks, room, rules, scheme, task, -1, source, target):
+        return target, -1
+    partner = member(scheme, target, draws.partner[turn])
+    if partner >= 0 and may_move(tasks, room, rules, scheme, task, partner, source, target):
+        return target, partner
+    return -1, -1
 
 
 def value(rules: Rules, nodes: int, total: float, squares: float) -> float:
@@ -209,8 +222,8 @@ def exchange(tasks: Tasks, scheme: Scheme, task: int, partner: int, source: int,
     return lost, gained
 
 
-def move(tasks: Tasks, scheme: Scheme, task: int, source: int, target: int) -> None:
-    """Book `task` on `target` instead of `source`."""
+def move(tasks: Tasks, scheme: Scheme, task: int, source: int, target: int, trail: Integers, steps: int) -> int:
+    """Book `task` on `target` instead of `source`, and note it; returns how many steps were taken with it."""
     scheme.where[task] = target
     scheme.cpu[source] -= tasks.cpu[task]
     scheme.memory[source] -= tasks.memory[task]
@@ -220,7 +233,10 @@ def move(tasks: Tasks, scheme: Scheme, task: int, source: int, target: int) -> N
     scheme.memory[target] += tasks.memory[task]
     scheme.io[target] += tasks.io[task]
     scheme.held[target] += tasks.size[task]
+    trail[2 * steps] = task
+    trail[2 * steps + 1] = source
+    return steps + 1
 
 
-HELPERS = (value, aim, member, may_move, may_change, weighted, exchange, move)
+HELPERS = (sums, value, proposal, aim, member, may_move, may_change, weighted, exchange, move)
 """What `sweep` calls."""
