@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from rheostat.measure.trimmed import trimmed_mean
 from rheostat.placement.graph import Edge
+from rheostat.placement.trimmed import trimmed_mean
 
 
 def edge_rate(samples: Sequence[float]) -> float:

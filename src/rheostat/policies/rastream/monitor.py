@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from rheostat.measure.counter import Counter
-from rheostat.measure.trimmed import trimmed_mean
+from rheostat.placement.trimmed import trimmed_mean
 from rheostat.policies.policy import Observation
 from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState, StreamState
 

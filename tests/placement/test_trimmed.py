@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from rheostat.measure.trimmed import trimmed_mean
+from rheostat.placement.trimmed import trimmed_mean
 
 
 @pytest.mark.parametrize(
