@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from rheostat.experiments.replicate import Mean
 from rheostat.experiments.reproduce.reproduction import Cell, Claim, Effort, Outcome, Reproduction
 
+_QUICK = "A quick look: runs are shorter, and cases fewer, than without `--quick`."
+
 
 def section(reproduction: Reproduction, outcome: Outcome, effort: Effort, picture: str | None) -> str:
     """A section of a page; `picture` is its address from there."""
@@ -16,6 +18,8 @@ def _paragraphs(reproduction: Reproduction, outcome: Outcome, effort: Effort, pi
     if reproduction.setting:
         yield reproduction.setting
     yield f"```sh\n{command(reproduction, effort)}\n```"
+    if effort.quick:
+        yield _QUICK
     if picture is not None:
         yield f"![{reproduction.figure}: {reproduction.title}]({picture})"
     yield table(outcome.columns, outcome.rows)
