@@ -109,9 +109,9 @@ _DEBS_NOTE = (
     "pass the filter, 40 % of the events are examined for anomalies, 30 % of those raise an alert."
 )
 _RISING_NOTE = (
-    "The paper prints no numbers for this figure. Latency is made of ways between tasks and hardly of queues at these "
-    "rates, so it depends on the rate mostly by what Ra-Stream does: with more nodes in use more records go between "
-    "them."
+    "The paper prints no numbers for this figure. Latency is made of ways between tasks more than of queues at these "
+    "rates, so it depends on the rate mostly by what a scheduler does with it: as Ra-Stream spreads tasks over more "
+    "nodes, more records go between them."
 )
 _NODES_NOTE = (
     "The paper gives no numbers for the two others beyond that they use many more. The even scheduler deals tasks out "
