@@ -47,7 +47,7 @@ def fewest_conceivable(problem: Problem) -> int:
     shares = graph.demands * problem.shares_per_unit.min(axis=0)
     weighted = np.minimum(shares @ [limits.weights.cpu, limits.weights.memory, limits.weights.io], limits.over)
     bounds = [*shares.sum(axis=0), weighted.sum() / limits.over, graph.sizes.sum() / problem.slots.max()]
-    return max(1, math.ceil(max(bounds) - SLACK))
+    return max(1, math.ceil(float(max(bounds)) - SLACK))
 
 
 def _orders(problem: Problem) -> list[list[int]]:
