@@ -79,8 +79,8 @@ def _claims(app: str, rates: dict[str, int]) -> list[Claim]:
 
 
 _NOTE = (
-    "What a record from another node costs its receiver makes the difference; without that cost a placement could not "
-    "change the highest rate, because it is one task's thread that is full first. The paper's own numbers do not go "
+    "A record from another node costs its receiver more; without that a placement could not change the highest rate, "
+    "because it is one task's thread that is full first. The paper's own numbers do not go "
     "together with its limits: word count needs 10 of the 14 nodes at 4,500/s, within T_over it could not grow to "
     "14,500/s. So tasks are placed here at 4,500/s at most, and stay while the rate rises. The paper waits 10 minutes "
     "at each step; here a minute, in which a queue that grows by one in a hundred shows."
