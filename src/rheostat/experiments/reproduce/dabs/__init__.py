@@ -17,6 +17,6 @@ PAPER = Paper(
     "streams of 40 minutes, service times for which one executor cannot keep up and 6 to 7 of the 18 cores are busy at "
     "the peak, half a minute for Storm's restart of the whole topology at each change, and a minute at least between "
     "two changes. Those two lengths were settled after a look at four combinations of them on one seed: how much is "
-    "lost depends on them. Nothing is measured while a restart lasts. Each table has the results with the restart, which "
-    "are the ones to set beside the paper's and from which its claims are judged, and without it.",
+    "lost depends on them. Nothing is measured while a restart lasts. Each table has the results with the restart, "
+    "which are the ones to set beside the paper's and from which its claims are judged, and without it.",
 )
