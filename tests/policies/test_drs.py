@@ -199,6 +199,17 @@ def test_above_t_max_nothing_is_removed_even_where_the_model_has_executors_do_ha
     assert "the model would rather have 4 executors, but not now" in decisions[0].reason
 
 
+def test_nothing_is_removed_before_latency_is_measured_even_where_the_model_has_executors_do_harm():
+    wanted = goal(ONE, latency="20s", total=50)
+    policy, count = microbatch_policy(wanted, [0.4, 0.8], [{"a": 2}, {"a": 4}])
+    now = observe(ONE, {"a": (400.0, 200.0)}, {"a": 9}, latency_s=None, batches={"a": batch(count + 5, 1.8)})
+    policy.decide(now)
+    policy.decide(later(now, 1.0))
+    decisions = policy.decide(later(now, 2.0))
+    assert not scaled(decisions)
+    assert "nothing is removed before latency is measured" in decisions[0].reason
+
+
 def test_a_model_of_batches_waits_until_one_is_measured():
     [a] = decide(goal(ONE, total=5), {"a": (400.0, 200.0)}, {"a": 4}, options={"model": "microbatch"})
     assert a == Hold(operator="a", reason="what a batch of a costs could not be measured yet")

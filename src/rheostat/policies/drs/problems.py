@@ -149,6 +149,8 @@ class FewestExecutors:
         wanted, why = best_use(situation.network, situation.running.total())
         if wanted.executors == situation.running.executors:
             return Proposal(situation.running, f"{trigger}; {why}, as it is")
+        if wanted.total() < situation.running.total() and situation.measured.latency_s is None:
+            return Proposal(situation.running, f"{trigger}; {why}, but nothing is removed before latency is measured")
         proposal = _rearranged(situation, wanted, why, self._cost_s)
         return msgspec.structs.replace(proposal, why=f"{trigger}; {proposal.why}")
 
