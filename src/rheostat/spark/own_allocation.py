@@ -5,13 +5,12 @@ manager that was stopped cannot be started again, so giving it back means a new 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from py4j.protocol import Py4JError
+from pyspark.resource import ResourceProfileBuilder, TaskResourceRequests
 from pyspark.sql import SparkSession
-
-from rheostat.spark.allocation import Allocation
 
 _TARGET = re.compile(r"(\d+) -> (\d+)")
 _FIELD = "_executorAllocationManager"
@@ -53,7 +52,8 @@ class OwnAllocation:
 def start_own_allocation(spark: SparkSession, wanted: Mapping[int, int]) -> None:
     """A new allocation manager in place of one that was stopped; it begins with `wanted` executors by profile.
 
-    It must know the profile of every executor there is, or it fails each time it wants to let an idle one go.
+    It must know the profile of every executor there is or may still come, or it fails each time it wants to let an
+    idle one go, and does nothing else from then on.
     """
     jvm: Any = spark.sparkContext._jvm
     context: Any = spark.sparkContext._jsc.sc()
@@ -67,11 +67,21 @@ def start_own_allocation(spark: SparkSession, wanted: Mapping[int, int]) -> None
         context.shuffleDriverComponents().supportsReliableStorage(),
     )
     targets = manager.numExecutorsTargetPerResourceProfileId()
-    present = {executor.profile: 0 for executor in Allocation(spark).executors()}
-    for profile, executors in {**present, **wanted}.items():
+    for profile, executors in {**dict.fromkeys(_known_profiles(context), 0), **wanted}.items():
         targets.put(profile, executors)
     _put(jvm, context, manager)
     manager.start()
+
+
+def _known_profiles(context: Any) -> Iterator[int]:
+    """The ids of all profiles that the application has. Ids are given in turn, so that a new one is above them all."""
+    newest = ResourceProfileBuilder().require(TaskResourceRequests().cpus(1)).build.id
+    for profile in range(newest):
+        try:
+            context.resourceProfileManager().resourceProfileFromId(profile)
+        except Py4JError:
+            continue
+        yield profile
 
 
 def _put(jvm: Any, context: Any, manager: Any) -> None:
