@@ -69,6 +69,7 @@ def start_own_allocation(spark: SparkSession, wanted: Mapping[int, int]) -> None
     targets = manager.numExecutorsTargetPerResourceProfileId()
     for profile, executors in {**dict.fromkeys(_known_profiles(context), 0), **wanted}.items():
         targets.put(profile, executors)
+        manager.numExecutorsToAddPerResourceProfileId().put(profile, 1)
     _put(jvm, context, manager)
     manager.start()
 
