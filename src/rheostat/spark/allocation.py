@@ -48,6 +48,7 @@ class Allocation:
             raise PlantError(f"master {spark.sparkContext.master!r} has no executors to allocate: use a cluster's URL")
         self._tracker: Any = self._context.statusTracker()
         self._store: Any = self._context.statusStore()
+        self._asked_for: set[int] = set()
         self._mapper: Any = self._jvm.org.apache.spark.status.api.v1.JacksonMessageWriter().mapper()
 
     def executors(self) -> tuple[SparkExecutor, ...]:
@@ -62,13 +63,15 @@ class Allocation:
         return bool(self._backend.isExecutorActive(executor_id))
 
     def request(self, totals: Mapping[int, int]) -> None:
-        """Ask for this many executors of each profile. One that was asked for before must be named, with 0 for none:
-        a standalone master keeps to the last number it was told, and would start again whom nobody else wants.
+        """Ask for this many executors of each profile; one that is left out is asked for none.
 
         More are started when the cluster has room for them. Fewer ends none: say which with `kill`.
         """
+        # A standalone master keeps to the last number it was told of a profile, so none may be left out later.
+        self._asked_for |= totals.keys()
+        named = {**dict.fromkeys(self._asked_for, 0), **totals}
         none_local, no_hosts = self._scala_map({}), self._scala_map({})
-        if not self._backend.requestTotalExecutors(self._scala_map(totals), none_local, no_hosts):
+        if not self._backend.requestTotalExecutors(self._scala_map(named), none_local, no_hosts):
             raise PlantError(f"the cluster manager did not take the request for executors (by profile): {dict(totals)}")
 
     def kill(self, executor_ids: Iterable[str], *, force: bool = False) -> frozenset[str]:

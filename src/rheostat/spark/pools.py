@@ -149,7 +149,7 @@ class Pools:
         setattr(self._spark.sparkContext, _MARK, None)
         self._patience.keep(True)
         ours = {post.profile.id for post in self._all_posts()}
-        self._allocation.request({_DEFAULT_PROFILE: self._unpinned, **dict.fromkeys(ours, 0)})
+        self._allocation.request({_DEFAULT_PROFILE: self._unpinned})
         self._allocation.kill((e.id for e in self._allocation.executors() if e.profile in ours), force=True)
 
     def _new_usher(self, switches: Switches) -> Usher:
