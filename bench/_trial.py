@@ -18,8 +18,8 @@ from rheostat.load import Constant, Shape
 from rheostat.loop.period import Ruling
 from rheostat.running import Running, start
 from rheostat.sla import SLA, Budget
-from rheostat.spark.cluster import EmbeddedCluster
-from rheostat.spark.node import Node
+from rheostat.spark.embedded.cluster import EmbeddedCluster
+from rheostat.spark.embedded.node import Node
 from rheostat.topology import Topology
 from rheostat.workloads.feeder import Feeder, Make
 

@@ -26,14 +26,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from rheostat.running import start
-from rheostat.spark.allocation import Allocation
-from rheostat.spark.batches import BatchRecord
-from rheostat.spark.cluster import EmbeddedCluster
-from rheostat.spark.latency import entered_at
-from rheostat.spark.node import Node
-from rheostat.spark.pin import pin_by_identity
-from rheostat.spark.profile import pool_profile
-from rheostat.spark.session import Setting, build_session, stop_own_allocation
+from rheostat.spark.embedded.cluster import EmbeddedCluster
+from rheostat.spark.embedded.node import Node
+from rheostat.spark.executors.allocation import Allocation
+from rheostat.spark.executors.own_allocation import stop_own_allocation
+from rheostat.spark.executors.pin import pin_by_identity
+from rheostat.spark.executors.profile import pool_profile
+from rheostat.spark.queries.batches import BatchRecord
+from rheostat.spark.session import Setting, build_session
+from rheostat.spark.streams.latency import entered_at
 from rheostat.topology import Operator, Source, Topology
 
 OPERATORS = ("one", "two", "three")

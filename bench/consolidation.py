@@ -18,8 +18,8 @@ from rheostat.load.skew import zipf
 from rheostat.loop.period import Period, Ruling
 from rheostat.running import start
 from rheostat.sla import Budget
-from rheostat.spark.cluster import EmbeddedCluster
-from rheostat.spark.node import Node
+from rheostat.spark.embedded.cluster import EmbeddedCluster
+from rheostat.spark.embedded.node import Node
 from rheostat.workloads.feeder import Feeder
 from rheostat.workloads.wordcount import sentences, word_count
 

@@ -26,10 +26,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from rheostat.decision import Decision, Move, Moves, Scale
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
-from rheostat.spark.cluster import EmbeddedCluster
-from rheostat.spark.node import Node
+from rheostat.spark.embedded.cluster import EmbeddedCluster
+from rheostat.spark.embedded.node import Node
+from rheostat.spark.executors.pools import Pools
 from rheostat.spark.plant import SparkPlant
-from rheostat.spark.pools import Pools
 from rheostat.spark.session import build_session
 from rheostat.topology import Operator, Source, Topology
 

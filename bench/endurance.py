@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.duration import human, positive_seconds
 from rheostat.running import Running, start
-from rheostat.spark.cluster import EmbeddedCluster
-from rheostat.spark.node import Node
+from rheostat.spark.embedded.cluster import EmbeddedCluster
+from rheostat.spark.embedded.node import Node
 from rheostat.topology import Operator, Source, Topology
 
 RATE = 100

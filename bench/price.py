@@ -20,10 +20,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from rheostat.running import start
-from rheostat.spark.allocation import Allocation
-from rheostat.spark.cluster import EmbeddedCluster
-from rheostat.spark.node import Node
-from rheostat.spark.session import build_session, stop_own_allocation
+from rheostat.spark.embedded.cluster import EmbeddedCluster
+from rheostat.spark.embedded.node import Node
+from rheostat.spark.executors.allocation import Allocation
+from rheostat.spark.executors.own_allocation import stop_own_allocation
+from rheostat.spark.session import build_session
 from rheostat.topology import Operator, Source, Topology
 
 SLOTS = 3

@@ -32,6 +32,12 @@ MAY_KNOW: dict[str, set[str]] = {
 }
 EVERYTHING = set(MAY_KNOW)
 
+# The parts of the Spark plant: each knows only those before it.
+SPARK = (
+    "processes", "install", "embedded", "session", "streams", "queries", "executors", "metering", "attached", "plant",
+    "doctor",
+)  # fmt: skip
+
 
 def modules() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
@@ -42,8 +48,8 @@ def part_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imports(path: Path) -> Iterator[str]:
-    """The parts of the package that a module imports, anywhere in it."""
+def imports(path: Path, package: str = "rheostat") -> Iterator[str]:
+    """The parts of `package` that a module imports, anywhere in it."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -53,9 +59,8 @@ def imports(path: Path) -> Iterator[str]:
         else:
             continue
         for name in names:
-            package, _, rest = name.partition(".")
-            if package == "rheostat" and rest:
-                yield rest.split(".")[0]
+            if name.startswith(f"{package}."):
+                yield name.removeprefix(f"{package}.").split(".")[0]
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -67,6 +72,15 @@ def test_a_module_knows_only_what_lies_below_it(path: Path) -> None:
     for known in imports(path):
         if known != part:
             assert known in MAY_KNOW[part], f"{part} must not know {known}"
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "spark").rglob("*.py")), ids=lambda path: path.stem)
+def test_the_parts_of_the_spark_plant_build_on_each_other(path: Path) -> None:
+    part = path.relative_to(PACKAGE / "spark").parts[0].removesuffix(".py")
+    if part == "__init__":
+        return
+    below = SPARK[: SPARK.index(part) + 1]
+    assert set(imports(path, "rheostat.spark")) <= set(below)
 
 
 def test_the_plants_know_neither_each_other_nor_a_policy() -> None:

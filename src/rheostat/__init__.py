@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from rheostat.running import Running, Topology, run, start
     from rheostat.sla import SLA, Budget, Goal
     from rheostat.snapshot import Snapshot
-    from rheostat.spark.cluster import EmbeddedCluster
-    from rheostat.spark.node import Node
-    from rheostat.spark.record import per_record
+    from rheostat.spark.embedded.cluster import EmbeddedCluster
+    from rheostat.spark.embedded.node import Node
+    from rheostat.spark.queries.record import per_record
     from rheostat.topology import Operator, Source
 
 _HOMES = {

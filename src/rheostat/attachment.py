@@ -26,7 +26,7 @@ from rheostat.plan import Plan
 from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_options, make_policy
 from rheostat.sla import SLA, Budget, Goal
-from rheostat.spark.application import OPERATOR, Application, check_controllable
+from rheostat.spark.attached.application import OPERATOR, Application, check_controllable
 from rheostat.words import executors
 
 _LOG = logging.getLogger("rheostat")

@@ -25,14 +25,14 @@ from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import Snapshot
-from rheostat.spark.cluster import ClusterAddress, EmbeddedCluster, NodeStatus
-from rheostat.spark.dealer import dealt_by
-from rheostat.spark.meter import Meter
-from rheostat.spark.no_pools import NoPools
+from rheostat.spark.embedded.cluster import ClusterAddress, EmbeddedCluster, NodeStatus
+from rheostat.spark.executors.no_pools import NoPools
+from rheostat.spark.executors.pools import Pools
+from rheostat.spark.metering.meter import Meter
 from rheostat.spark.plant import SparkPlant
-from rheostat.spark.pools import Pools
-from rheostat.spark.results import Sink
-from rheostat.spark.runtime import Runtime
+from rheostat.spark.queries.dealer import dealt_by
+from rheostat.spark.queries.results import Sink
+from rheostat.spark.queries.runtime import Runtime
 from rheostat.spark.session import Setting, build_session
 from rheostat.topology import Topology as Blueprint
 

@@ -7,8 +7,8 @@ from typing import Protocol, TypeVar
 import pytest
 from pyspark.sql import SparkSession
 
-from rheostat.spark.cluster import EmbeddedCluster
-from rheostat.spark.node import Node
+from rheostat.spark.embedded.cluster import EmbeddedCluster
+from rheostat.spark.embedded.node import Node
 from rheostat.spark.session import build_session
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 
 from rheostat.errors import PlantError
-from rheostat.spark.allocation import Allocation
+from rheostat.spark.executors.allocation import Allocation
 
 
 class JavaMap(dict):

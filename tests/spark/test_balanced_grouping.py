@@ -16,10 +16,13 @@ from pyspark.sql.types import StructType
 from rheostat.errors import ConfigError, TopologyError
 from rheostat.grouping import CostSketch
 from rheostat.load.skew import zipf
-from rheostat.spark.balanced import BALANCED, balanced
-from rheostat.spark.cost_sketch import REMEMBERED, VALUE, RecentCosts, value_of
-from rheostat.spark.record import Stopwatch, Timings, Work, applied, per_record, worker_for
-from rheostat.spark.runtime import Runtime
+from rheostat.spark.queries.balanced import BALANCED, balanced
+from rheostat.spark.queries.cost_sketch import REMEMBERED, VALUE, RecentCosts, value_of
+from rheostat.spark.queries.record import per_record
+from rheostat.spark.queries.record_stage import applied
+from rheostat.spark.queries.record_worker import worker_for
+from rheostat.spark.queries.runtime import Runtime
+from rheostat.spark.queries.timings import Stopwatch, Timings, Work
 from rheostat.topology import Operator, Source, Topology
 
 TASKS = 4

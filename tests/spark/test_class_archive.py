@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from rheostat.errors import PlantError
-from rheostat.spark import class_archive as module
-from rheostat.spark.class_archive import class_archive, class_archive_or_none, existing_archive
-from rheostat.spark.watchdog import process_table
+from rheostat.spark.install import class_archive as module
+from rheostat.spark.install.class_archive import class_archive, class_archive_or_none, existing_archive
+from rheostat.spark.processes.watchdog import process_table
 
 pytestmark = pytest.mark.spark
 

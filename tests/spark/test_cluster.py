@@ -11,12 +11,12 @@ import pytest
 from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, TaskResourceRequests
 
 from rheostat.errors import ConfigError, PlantError
-from rheostat.spark.cluster import EmbeddedCluster, loopback_host
-from rheostat.spark.daemon import daemon_environment
-from rheostat.spark.kit import Kit
-from rheostat.spark.node import Node, resource_of
-from rheostat.spark.pin import pin
-from rheostat.spark.watchdog import Process, kin, process_table
+from rheostat.spark.embedded.cluster import EmbeddedCluster, loopback_host
+from rheostat.spark.embedded.daemon import daemon_environment
+from rheostat.spark.embedded.node import Node, resource_of
+from rheostat.spark.executors.pin import pin
+from rheostat.spark.install.kit import Kit
+from rheostat.spark.processes.watchdog import Process, kin, process_table
 
 pytestmark = pytest.mark.spark
 
@@ -107,8 +107,8 @@ def test_a_node_can_be_added_is_missed_when_it_dies_and_can_come_back(tmp_path, 
 
 _DOOMED = textwrap.dedent("""
     import os, pathlib, sys, time
-    from rheostat.spark.cluster import EmbeddedCluster
-    from rheostat.spark.node import Node
+    from rheostat.spark.embedded.cluster import EmbeddedCluster
+    from rheostat.spark.embedded.node import Node
     from rheostat.spark.session import build_session
 
     folder = pathlib.Path(sys.argv[1])

@@ -1,6 +1,6 @@
 from rheostat.snapshot import ExecutorPhase
-from rheostat.spark.crew import Crew
-from rheostat.spark.status import ExecutorFigures
+from rheostat.spark.attached.crew import Crew
+from rheostat.spark.metering.status import ExecutorFigures
 
 
 def see(crew: Crew, **busy_s: float) -> None:

@@ -7,13 +7,13 @@ from rheostat.decision import Regroup, Scale
 from rheostat.errors import PlantError
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, Snapshot
-from rheostat.spark.balanced import ByCost, ByLoad
-from rheostat.spark.dealer import Dealer, NotYetError, dealt_by
-from rheostat.spark.grouping import ByKey, Evenly, WholeFiles
-from rheostat.spark.no_pools import NoPools
+from rheostat.spark.executors.no_pools import NoPools
 from rheostat.spark.plant import SparkPlant
-from rheostat.spark.record import per_record
-from rheostat.spark.unit import units_of
+from rheostat.spark.queries.balanced import ByCost, ByLoad
+from rheostat.spark.queries.dealer import Dealer, NotYetError, dealt_by
+from rheostat.spark.queries.grouping import ByKey, Evenly, WholeFiles
+from rheostat.spark.queries.record import per_record
+from rheostat.spark.queries.unit import units_of
 from rheostat.topology import Operator, Source, Topology
 
 TOPOLOGY = Topology("t", [Source("s"), Operator("a", inputs="s"), Operator("b", inputs="a", key="k", substreams=4)])

@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 
 from rheostat.errors import PlantError
-from rheostat.spark import detached
-from rheostat.spark.node import Node
+from rheostat.spark.embedded import detached
+from rheostat.spark.embedded.node import Node
 
 pytestmark = pytest.mark.spark
 
 _DRIVER = textwrap.dedent("""
     import sys, time
-    from rheostat.spark.detached import connect
-    from rheostat.spark.session import build_session, stop_own_allocation
+    from rheostat.spark.embedded.detached import connect
+    from rheostat.spark.executors.own_allocation import stop_own_allocation
+    from rheostat.spark.session import build_session
 
     settings = {
         "spark.executor.cores": 1,

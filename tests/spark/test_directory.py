@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql.types import StructType
 
 from rheostat.errors import ConfigError, PlantError
-from rheostat.spark.directory import RunDirectory, folder_name, local_path
+from rheostat.spark.queries.directory import RunDirectory, folder_name, local_path
 from rheostat.topology import Operator, Source, Topology
 
 WORDS = Topology("words", [Source("sentences"), Operator("split", inputs="sentences")])

@@ -1,4 +1,4 @@
-from rheostat.spark.farewell import Farewell
+from rheostat.spark.attached.farewell import Farewell
 
 
 class FakeAllocation:

@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from rheostat.errors import ConfigError
-from rheostat.spark.grouping import ByKey, Computed, Evenly, Grouping, WholeFiles, cap_for
-from rheostat.spark.runtime import Runtime
+from rheostat.spark.queries.grouping import ByKey, Computed, Evenly, Grouping, WholeFiles, cap_for
+from rheostat.spark.queries.runtime import Runtime
 from rheostat.topology import Operator, Source, Topology
 
 sizes = st.lists(st.integers(1, 30), min_size=1, max_size=7)

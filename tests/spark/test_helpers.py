@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rheostat.errors import PlantError
-from rheostat.spark import cache, helpers
+from rheostat.spark.install import cache, helpers
 
 pytestmark = pytest.mark.spark
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from rheostat.errors import PlantError
-from rheostat.spark.java import find_java
+from rheostat.spark.install.java import find_java
 
 
 def fake_java(folder: Path, script: str) -> Path:

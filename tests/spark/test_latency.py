@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from rheostat.errors import TopologyError
-from rheostat.spark.carry import carried
-from rheostat.spark.latency import (
+from rheostat.spark.queries.carry import carried
+from rheostat.spark.streams.latency import (
     ENTRY,
     EntryTimes,
     entered_at,

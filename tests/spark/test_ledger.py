@@ -1,8 +1,8 @@
 import pytest
 
 from rheostat.snapshot import Batch
-from rheostat.spark.ledger import ESTIMATED, NO_QUERY, Ledger, estimated_latency_s
-from rheostat.spark.progress import BatchRecord
+from rheostat.spark.attached.ledger import ESTIMATED, NO_QUERY, Ledger, estimated_latency_s
+from rheostat.spark.metering.progress import BatchRecord
 
 
 class FakeRun:

@@ -11,12 +11,12 @@ from rheostat.clock import WallClock
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, Snapshot
-from rheostat.spark.meter import Meter
-from rheostat.spark.own_allocation import start_own_allocation
+from rheostat.spark.executors.own_allocation import start_own_allocation
+from rheostat.spark.executors.pools import Pools
+from rheostat.spark.metering.meter import Meter
 from rheostat.spark.plant import SparkPlant
-from rheostat.spark.pools import Pools
-from rheostat.spark.record import per_record
-from rheostat.spark.runtime import Runtime
+from rheostat.spark.queries.record import per_record
+from rheostat.spark.queries.runtime import Runtime
 from rheostat.topology import Operator, Source, Topology
 
 pytestmark = pytest.mark.spark

@@ -1,7 +1,7 @@
 import pytest
 
 from rheostat.errors import ConfigError
-from rheostat.spark.node import Node, check_distinct, memory_mb, nodes_alike, resource_of
+from rheostat.spark.embedded.node import Node, check_distinct, memory_mb, nodes_alike, resource_of
 
 
 def test_a_node_offers_a_resource_for_its_name_and_each_label_once():

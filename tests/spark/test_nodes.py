@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from rheostat.spark.nodes import Nodes, is_this_machine
-from rheostat.spark.status import ExecutorFigures
+from rheostat.spark.metering.nodes import Nodes, is_this_machine
+from rheostat.spark.metering.status import ExecutorFigures
 
 
 def write(proc: Path, *, busy: int, idle: int, io_wait: int) -> None:

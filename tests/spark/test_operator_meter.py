@@ -5,12 +5,13 @@ from types import SimpleNamespace
 import pytest
 
 from rheostat.snapshot import Batch, Latency, OperatorState, Snapshot, StreamState, SubstreamState
-from rheostat.spark.batches import BatchRecord
-from rheostat.spark.operator_meter import OperatorMeter
-from rheostat.spark.record import Timings, per_record
-from rheostat.spark.status import ReadMetrics, TaskFigures, TaskMetrics
+from rheostat.spark.metering.operator_meter import OperatorMeter
+from rheostat.spark.metering.status import ReadMetrics, TaskFigures, TaskMetrics
+from rheostat.spark.metering.tasks import BatchTasks
+from rheostat.spark.queries.batches import BatchRecord
+from rheostat.spark.queries.record import per_record
+from rheostat.spark.queries.timings import Timings
 from rheostat.spark.streams.stream import Arrival
-from rheostat.spark.tasks import BatchTasks
 from rheostat.topology import Operator, Source, Topology
 
 TOPOLOGY = Topology(

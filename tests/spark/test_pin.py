@@ -7,8 +7,8 @@ from pyspark.resource import ExecutorResourceRequests, ResourceProfile, Resource
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from rheostat.spark import helpers
-from rheostat.spark.pin import pin, pin_by_identity
+from rheostat.spark.executors.pin import pin, pin_by_identity
+from rheostat.spark.install import helpers
 
 pytestmark = pytest.mark.spark
 

@@ -3,8 +3,8 @@ import pytest
 
 from rheostat.plan import PoolPlan
 from rheostat.snapshot import ExecutorPhase
-from rheostat.spark.allocation import SparkExecutor
-from rheostat.spark.pool import Pool
+from rheostat.spark.executors.allocation import SparkExecutor
+from rheostat.spark.executors.pool import Pool
 
 STARTING, WARM, ACTIVE, LEAVING, REQUESTED = (
     ExecutorPhase.STARTING,

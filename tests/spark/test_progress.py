@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from rheostat.spark.progress import Queries, QueryRun, parse_progress, rows_behind
+from rheostat.spark.metering.progress import Queries, QueryRun, parse_progress, rows_behind
 
 
 def report(batch: int, second: int, *, rows: int = 10, idle: bool = False, **more) -> str:

@@ -9,8 +9,10 @@ import pytest
 from pyspark.sql.types import StructType
 
 from rheostat.errors import ConfigError
-from rheostat.spark.latency import ENTRY
-from rheostat.spark.record import RecordFunction, Timings, per_record, worker_for
+from rheostat.spark.queries.record import RecordFunction, per_record
+from rheostat.spark.queries.record_worker import worker_for
+from rheostat.spark.queries.timings import Timings
+from rheostat.spark.streams.latency import ENTRY
 from rheostat.spark.streams.outputs import OUTPUT
 
 WORD = StructType().add("word", "string")

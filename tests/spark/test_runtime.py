@@ -12,13 +12,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from rheostat.errors import ConfigError, PlantError, TopologyError
-from rheostat.spark.assembly import final_rows
-from rheostat.spark.failure import QueryError
-from rheostat.spark.grouping import Evenly
-from rheostat.spark.latency import entered_at
-from rheostat.spark.record import per_record
-from rheostat.spark.runtime import Runtime
-from rheostat.spark.schema import emits
+from rheostat.spark.queries.assembly import final_rows
+from rheostat.spark.queries.failure import QueryError
+from rheostat.spark.queries.grouping import Evenly
+from rheostat.spark.queries.record import per_record
+from rheostat.spark.queries.runtime import Runtime
+from rheostat.spark.queries.schema import emits
+from rheostat.spark.streams.latency import entered_at
 from rheostat.topology import Operator, Source, Topology
 
 pytestmark = pytest.mark.spark

@@ -1,8 +1,8 @@
 import pytest
 from pyspark.resource import ResourceProfile
 
-from rheostat.spark.profile import pool_profile
-from rheostat.spark.seats import Seats
+from rheostat.spark.executors.profile import pool_profile
+from rheostat.spark.executors.seats import Seats
 
 pytestmark = pytest.mark.spark
 

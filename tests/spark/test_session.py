@@ -5,10 +5,11 @@ import pytest
 from pyspark import SparkConf, SparkContext
 
 from rheostat.errors import ConfigError, PlantError
-from rheostat.spark import helpers
-from rheostat.spark.cluster import ClusterAddress
-from rheostat.spark.kit import Kit
-from rheostat.spark.session import build_session, default_settings, stop_own_allocation
+from rheostat.spark.embedded.cluster import ClusterAddress
+from rheostat.spark.executors.own_allocation import stop_own_allocation
+from rheostat.spark.install import helpers
+from rheostat.spark.install.kit import Kit
+from rheostat.spark.session import build_session, default_settings
 
 pytestmark = pytest.mark.spark
 

@@ -11,9 +11,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from rheostat.errors import PlantError
-from rheostat.spark.latency import ENTRY, EntryTimes, entry_column
 from rheostat.spark.streams.files import FileStream, FileStreamReader, FileStreams
 from rheostat.spark.streams.gate import Gate
+from rheostat.spark.streams.latency import ENTRY, EntryTimes, entry_column
 from rheostat.spark.streams.outputs import in_one_stream, of_output, schema_in_one_stream, schema_of_output
 from rheostat.spark.streams.retention import Retention
 from rheostat.spark.streams.sink_log import SinkLog

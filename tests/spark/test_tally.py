@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rheostat.snapshot import Latency
-from rheostat.spark.tally import Odometer, Portion, Split, Spread, Traffic, merged
+from rheostat.spark.metering.tally import Odometer, Portion, Split, Spread, Traffic, merged
 
 
 def test_rows_are_split_by_the_shares_of_the_time():

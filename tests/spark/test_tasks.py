@@ -1,7 +1,7 @@
 import pytest
 
-from rheostat.spark.status import ReadMetrics, StageFigures, TaskFigures, TaskMetrics
-from rheostat.spark.tasks import BatchTasks, TaskSampler
+from rheostat.spark.metering.status import ReadMetrics, StageFigures, TaskFigures, TaskMetrics
+from rheostat.spark.metering.tasks import BatchTasks, TaskSampler
 
 RUN = "27eb23d3-acda-4960-884d-2a191e071a86"
 OTHER = "c33b18dd-1e80-4550-91b5-03af40d4275c"

@@ -1,7 +1,7 @@
 import pytest
 
-from rheostat.spark.status import ExecutorFigures, TaskFigures
-from rheostat.spark.useful import useful_times
+from rheostat.spark.metering.status import ExecutorFigures, TaskFigures
+from rheostat.spark.metering.useful import useful_times
 
 
 class FakeStore:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rheostat.spark import watchdog
-from rheostat.spark.watchdog import Process, kin, process_table
+from rheostat.spark.processes import watchdog
+from rheostat.spark.processes.watchdog import Process, kin, process_table
 
 _PARENT = textwrap.dedent("""
     import os, subprocess, sys

@@ -19,8 +19,8 @@ def start(
     memory: Annotated[str, typer.Option(help="Memory that each worker declares.")] = "4g",
 ) -> None:
     """Start a Spark standalone master and workers on loopback."""
-    from rheostat.spark import detached
-    from rheostat.spark.node import nodes_alike
+    from rheostat.spark.embedded import detached
+    from rheostat.spark.embedded.node import nodes_alike
 
     address = detached.start_detached(folder, nodes_alike(nodes, cores, memory))
     print(f"cluster of {nodes} nodes at {address.master_url}; stop it with: rheostat cluster stop --dir {folder}")
@@ -29,7 +29,7 @@ def start(
 @app.command()
 def status(folder: Folder = DEFAULT_FOLDER) -> None:
     """Show the nodes and applications of a running cluster."""
-    from rheostat.spark import detached
+    from rheostat.spark.embedded import detached
 
     told = detached.status(folder)
     print(f"master {told.master_url}")
@@ -42,7 +42,7 @@ def status(folder: Folder = DEFAULT_FOLDER) -> None:
 @app.command()
 def stop(folder: Folder = DEFAULT_FOLDER) -> None:
     """Stop a running cluster and everything that runs on it."""
-    from rheostat.spark import detached
+    from rheostat.spark.embedded import detached
 
     detached.stop(folder)
     print("stopped")

@@ -60,8 +60,8 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> History:
     from rheostat.load import Constant, Progressive, Spike
     from rheostat.load.skew import zipf
     from rheostat.running import start
-    from rheostat.spark.cluster import EmbeddedCluster
-    from rheostat.spark.node import Node
+    from rheostat.spark.embedded.cluster import EmbeddedCluster
+    from rheostat.spark.embedded.node import Node
     from rheostat.workloads.feeder import Feeder
     from rheostat.workloads.wordcount import sentences, word_count
 

@@ -14,8 +14,8 @@ def examine(
 ) -> None:
     """Tell what a Spark can do: pools, moves, standbys, node labels."""
     from rheostat.cli.quiet import quiet_spark
-    from rheostat.spark.cluster import EmbeddedCluster
     from rheostat.spark.doctor import diagnose
+    from rheostat.spark.embedded.cluster import EmbeddedCluster
 
     with quiet_spark(Path(tempfile.gettempdir()) / "rheostat-doctor.log"):
         if master is not None:

@@ -40,7 +40,7 @@ def run_application(
     goal = SLA.parse(sla)
     end_s = None if for_ is None else positive_seconds(for_, "--for")
     from rheostat.running import start
-    from rheostat.spark.cluster import EmbeddedCluster
+    from rheostat.spark.embedded.cluster import EmbeddedCluster
 
     history = History()
     console = Console()

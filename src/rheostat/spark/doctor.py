@@ -14,14 +14,14 @@ from pyspark.sql import SparkSession
 
 from rheostat.duration import human, seconds
 from rheostat.errors import ConfigError, PlantError, RheostatError
-from rheostat.spark import helpers
-from rheostat.spark.allocation import Allocation
-from rheostat.spark.application import check_controllable
-from rheostat.spark.cluster import ClusterAddress, EmbeddedCluster
-from rheostat.spark.master_page import read_master_page
-from rheostat.spark.node import resource_of
+from rheostat.spark.attached.application import check_controllable
+from rheostat.spark.embedded.cluster import ClusterAddress, EmbeddedCluster
+from rheostat.spark.embedded.master_page import read_master_page
+from rheostat.spark.embedded.node import resource_of
+from rheostat.spark.executors.allocation import Allocation
+from rheostat.spark.install import helpers
+from rheostat.spark.metering.status import StatusStore
 from rheostat.spark.session import Setting, build_session
-from rheostat.spark.status import StatusStore
 
 OLDEST = (4, 1)
 _STICKY_S = 10.0

@@ -13,9 +13,9 @@ from typing import Self
 from rheostat.clock import WallClock
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, Snapshot
-from rheostat.spark.dealer import Deal, Dealer
-from rheostat.spark.no_pools import NoPools
-from rheostat.spark.pools import PoolMember, Pools
+from rheostat.spark.executors.no_pools import NoPools
+from rheostat.spark.executors.pools import PoolMember, Pools
+from rheostat.spark.queries.dealer import Deal, Dealer
 from rheostat.topology import Topology
 
 _WHILE_CHANGING_S = 0.1

@@ -14,13 +14,13 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from rheostat.errors import ConfigError, PlantError
-from rheostat.spark import helpers
-from rheostat.spark.cause import cause_in
-from rheostat.spark.class_archive import archive_options, existing_archive
-from rheostat.spark.cluster import MASTER_HOST, ClusterAddress, EmbeddedCluster
-from rheostat.spark.installed import spark_home
-from rheostat.spark.java import find_java
-from rheostat.spark.kit import Kit
+from rheostat.spark.embedded.cluster import MASTER_HOST, ClusterAddress, EmbeddedCluster
+from rheostat.spark.install import helpers
+from rheostat.spark.install.class_archive import archive_options, existing_archive
+from rheostat.spark.install.installed import spark_home
+from rheostat.spark.install.java import find_java
+from rheostat.spark.install.kit import Kit
+from rheostat.spark.processes.cause import cause_in
 
 Setting = str | int | float | bool
 
@@ -100,19 +100,6 @@ def build_session(
     for key, value in default_settings(dict(conf.getAll()), address, kit).items():
         conf.set(key, value)
     return _start(conf.setAppName(app_name))
-
-
-def stop_own_allocation(spark: SparkSession) -> bool:
-    """End Spark's own allocation manager, which would move the executor totals beside us.
-
-    Idle executors then stay, and totals change only when asked. False if there was none to end. For as long
-    as the session lives there is no way back.
-    """
-    manager = spark.sparkContext._jsc.sc().executorAllocationManager()
-    if manager.isEmpty():
-        return False
-    manager.get().stop()
-    return True
 
 
 def _master_url(master: str | None, address: ClusterAddress | None, wished: Mapping[str, str]) -> str | None:

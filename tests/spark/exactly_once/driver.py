@@ -21,7 +21,7 @@ from rheostat.loop.period import Period, Ruling
 from rheostat.policies.policy import Observation, PolicyOptions
 from rheostat.running import start
 from rheostat.sla import Budget, Goal
-from rheostat.spark.record import per_record
+from rheostat.spark.queries.record import per_record
 from rheostat.topology import Operator, Source, Topology
 
 WORD_S = 0.01

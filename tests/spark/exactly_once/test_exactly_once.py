@@ -21,8 +21,8 @@ import pytest
 from driver import Status
 
 from rheostat.decision import Decision, Move, Moves, Scale
-from rheostat.spark.cluster import EmbeddedCluster
-from rheostat.spark.node import Node
+from rheostat.spark.embedded.cluster import EmbeddedCluster
+from rheostat.spark.embedded.node import Node
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

@@ -15,10 +15,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from rheostat.clock import WallClock
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
-from rheostat.spark.allocation import Allocation
-from rheostat.spark.own_allocation import start_own_allocation
+from rheostat.spark.executors.allocation import Allocation
+from rheostat.spark.executors.own_allocation import start_own_allocation
+from rheostat.spark.executors.pools import Pools
 from rheostat.spark.plant import SparkPlant
-from rheostat.spark.pools import Pools
 from rheostat.topology import Operator, Source, Topology
 
 SUBSTREAMS = 4

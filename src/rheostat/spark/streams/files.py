@@ -23,8 +23,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from rheostat.errors import PlantError
-from rheostat.spark.latency import ENTRY, ENTRY_ARROW, EntryTimes, entry_times
 from rheostat.spark.streams.gate import Gate
+from rheostat.spark.streams.latency import ENTRY, ENTRY_ARROW, EntryTimes, entry_times
 from rheostat.spark.streams.outputs import OUTPUT, of_output, schema_of_output
 from rheostat.spark.streams.retention import Retention
 from rheostat.spark.streams.sink_log import PublishedFile, SinkLog

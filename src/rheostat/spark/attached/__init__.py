@@ -1,0 +1,1 @@
+"""Queries that run already, as the plant of the control loop."""

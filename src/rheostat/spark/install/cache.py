@@ -1,0 +1,55 @@
+"""Where what was made for the installed Spark is kept, and what makes it out of date."""
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from rheostat.spark.install.installed import spark_home
+
+
+def default_cache() -> Path:
+    """Where a user's caches belong."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    return Path(home) / "rheostat" if home else Path.home() / ".cache" / "rheostat"
+
+
+def private_folder(folder: Path) -> Path:
+    """`folder`, or a fresh one where it cannot be used: code must not come from where others can write."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK | os.X_OK) and folder.stat().st_uid == os.getuid():
+            return folder
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="rheostat-cache-"))
+
+
+def made_once(target: Path, make: Callable[[Path], None]) -> Path:
+    """`target`, written by `make` (at the path it is given) if it is not there; whoever else wants it waits."""
+    if not target.exists():
+        with target.with_suffix(".lock").open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not target.exists():
+                _make_whole(target, make)
+    return target
+
+
+def _make_whole(target: Path, make: Callable[[Path], None]) -> None:
+    with tempfile.TemporaryDirectory(prefix="making-", dir=target.parent) as workplace:
+        draft = Path(workplace, target.name)
+        make(draft)
+        draft.replace(target)
+
+
+def fingerprint(parts: Iterable[bytes]) -> str:
+    """Changes with `parts` and with every jar of the installed Spark."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    for jar in sorted((spark_home() / "jars").glob("*.jar")):
+        known = jar.stat()
+        digest.update(f"{jar} {known.st_size} {known.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:16]

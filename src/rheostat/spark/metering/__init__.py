@@ -1,0 +1,1 @@
+"""What Spark tells about a topology that runs, as a snapshot."""

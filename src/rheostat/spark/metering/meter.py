@@ -1,0 +1,157 @@
+"""Reads a snapshot off a topology that runs on Spark.
+
+Pulled by the control loop, from what is there already: the runtime's records of committed batches and of what waits
+in the streams, the pools' last report, and the driver's bookkeeping of executors and tasks. No query is asked and
+none waits. Rows are exact; how they are split over executors and substreams is sampled (see `tasks`).
+
+An operator's useful time is that of its pool's executors where it has the pool to itself, and else follows from the
+sampled tasks. An executor counts as one, whatever its slots: it is useful all the time when all of them are.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pyspark.sql import SparkSession
+
+from rheostat.clock import Clock
+from rheostat.snapshot import ExecutorPhase, ExecutorState, OperatorState, Snapshot, StreamState, SubstreamState
+from rheostat.spark.executors.pools import PoolMember, PoolsReport
+from rheostat.spark.metering.nodes import Nodes
+from rheostat.spark.metering.operator_meter import OperatorMeter
+from rheostat.spark.metering.status import StatusStore
+from rheostat.spark.metering.tally import Odometer, Portion, merged
+from rheostat.spark.metering.tasks import TaskSampler
+from rheostat.spark.metering.useful import useful_times
+from rheostat.spark.queries.dealer import USUAL_GROUPING
+from rheostat.spark.queries.runtime import Runtime
+
+Member = tuple[str, int]
+"""A pool and a number in it."""
+
+
+class Meter:
+    """`read` returns what happened up to now; latencies are those since the reading before.
+
+    `report` gives the pools' last report. `names` are those of hosts that have another name, `cores` what the hosts
+    of a known cluster offer. Counters go on from those of `base`, the last snapshot before the driver was restarted.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        spark: SparkSession,
+        clock: Clock,
+        report: Callable[[], PoolsReport],
+        *,
+        names: Mapping[str, str] | None = None,
+        cores: Mapping[str, int] | None = None,
+        base: Snapshot | None = None,
+    ) -> None:
+        self._runtime, self._clock, self._report = runtime, clock, report
+        self._store = StatusStore(spark)
+        self._sampler = TaskSampler(self._store)
+        self._nodes = Nodes(names, cores)
+        self._operators = {name: OperatorMeter(runtime, name, base) for name in runtime.topology.operators}
+        self._busy = _odometers(base)
+        self._retired_s: dict[str, float] = {}
+
+    def read(self) -> Snapshot:
+        report = self._report()
+        now_s = self._clock.now()
+        seen = useful_times(self._store, now_s)
+        operators = self._operators.values()
+        for operator in operators:
+            operator.look()
+        self._sample()
+        busy_s = self._useful(report, {each.executor.id: each.useful_s for each in seen})
+        numbers = {m.spark.id: m.number for m in report.members if m.spark is not None}
+        for operator in operators:
+            operator.book(numbers, {each.executor.id: each.executor.slots for each in seen})
+        self._nodes.see(each.executor for each in seen)
+        return Snapshot(
+            time_s=now_s,
+            operators=tuple(self._operator(operator, report, now_s) for operator in operators),
+            executors=tuple(self._executor(member, report, busy_s) for member in report.members),
+            substreams=self._substreams(report),
+            streams=tuple(stream for operator in operators for stream in self._streams(operator)),
+            nodes=self._nodes.read(),
+            latency=merged(self._operators[name].entry_latency for name in self._runtime.topology.terminals),
+            problems=self._problems(),
+        )
+
+    def _sample(self) -> None:
+        """The tasks of the last batch of each query."""
+        runs = {run: operator for operator in self._operators.values() if (run := operator.run_id) is not None}
+        samples = self._sampler.sample({run: operator.last_batch for run, operator in runs.items()})
+        for run, sample in samples.items():
+            runs[run].sample = sample
+
+    def _useful(self, report: PoolsReport, useful_s: Mapping[str, float]) -> dict[Member, float]:
+        """Useful time under each number, from that of Spark's executors. What is gone still counts for its pool."""
+        useful: dict[Member, float] = {}
+        for member in report.members:
+            key = (member.pool, member.number)
+            odometer = self._busy.setdefault(key, Odometer())
+            if member.spark is not None and member.spark.id in useful_s:
+                odometer.read(member.spark.id, useful_s[member.spark.id])
+            useful[key] = odometer.total
+        for key in self._busy.keys() - useful.keys():
+            self._retired_s[key[0]] = self._retired_s.get(key[0], 0.0) + self._busy.pop(key).total
+        return useful
+
+    def _operator(self, operator: OperatorMeter, report: PoolsReport, now_s: float) -> OperatorState:
+        pool = report.plan.pool_of.get(operator.name)
+        grouping = report.plan.grouping.get(operator.name, USUAL_GROUPING)
+        alone = pool is not None and report.plan.sharing(pool) == [operator.name]
+        if pool is None or not alone or all(member.spark is None for member in report.members):
+            return operator.state(now_s, None, grouping)
+        present_s = sum(odometer.total for (name, _), odometer in self._busy.items() if name == pool)
+        return operator.state(now_s, self._retired_s.get(pool, 0.0) + present_s, grouping)
+
+    def _executor(self, member: PoolMember, report: PoolsReport, busy_s: Mapping[Member, float]) -> ExecutorState:
+        """One that has not come yet has the counters of the one before it; on a local master there are none."""
+        serving = [self._operators[name] for name in report.plan.sharing(member.pool)]
+        portions = [each.portion(member.number) for each in serving]
+        known = [portion for portion in portions if portion is not None]
+        if member.spark is None and member.phase is ExecutorPhase.ACTIVE:
+            return ExecutorState(member.pool, member.number, member.phase)
+        whole = _together(known) if len(known) == len(portions) else None
+        host = None if member.spark is None else member.spark.host
+        return ExecutorState(
+            member.pool,
+            member.number,
+            member.phase,
+            arrived=None if whole is None else whole.arrived,
+            completed=None if whole is None else whole.completed,
+            queued=None if whole is None else whole.queued,
+            busy_s=busy_s[member.pool, member.number],
+            node=None if host is None else self._nodes.names.get(host, host),
+            instance=None if member.spark is None else member.spark.id,
+        )
+
+    def _substreams(self, report: PoolsReport) -> tuple[SubstreamState, ...]:
+        return tuple(
+            state
+            for operator in self._operators.values()
+            for state in operator.substreams(report.owners.get(operator.name, ()))
+        )
+
+    def _streams(self, operator: OperatorMeter) -> list[StreamState]:
+        return [
+            StreamState(stream.name, operator.name, *operator.stream(stream.name))
+            for stream in self._runtime.topology.into(operator.name)
+        ]
+
+    def _problems(self) -> tuple[str, ...]:
+        failure = self._runtime.failure
+        told = [problem for operator in self._operators.values() for problem in operator.problems()]
+        return (*([] if failure is None else [str(failure)]), *told, *self._nodes.problems())
+
+
+def _together(portions: Sequence[Portion]) -> Portion:
+    """What an executor did for all operators that share it."""
+    return Portion(*(sum(column) for column in zip(*portions, strict=True)))
+
+
+def _odometers(base: Snapshot | None) -> dict[Member, Odometer]:
+    executors = () if base is None else base.executors
+    return {(state.pool, state.id): Odometer(state.busy_s) for state in executors if state.busy_s is not None}

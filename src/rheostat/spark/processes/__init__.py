@@ -1,0 +1,1 @@
+"""Processes that end when we do, and why they ended."""

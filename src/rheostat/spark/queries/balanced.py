@@ -1,0 +1,131 @@
+"""Groupings that go by what rows cost: OSG and batch-greedy by values (DABS-Storm §5.2), load-aware (PA-SPS).
+
+Every task that reads a part of the batch is one scheduler of several. What has been learned is sent along with it, so
+that a repeated task deals its rows out the same way. A batch begins when all tasks of the one before have ended: that
+is the moment at which OSG's loads are synchronised, and no request is ever answered within a batch.
+
+While nothing is known, rows are spread evenly.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import LongType
+
+from rheostat.errors import ConfigError
+from rheostat.grouping import BatchGreedy, CostSketch, LoadAware, Scheduler
+from rheostat.grouping import Grouping as Assignment
+from rheostat.grouping.check import BATCH_GREEDY, LOAD_AWARE, OSG
+from rheostat.grouping.grouping import Values
+from rheostat.spark.queries.cost_sketch import value_of
+from rheostat.spark.queries.grouping import Evenly, Grouping, by_number, packed
+from rheostat.spark.queries.record import RecordFunction
+from rheostat.spark.queries.timings import Timings, Work
+from rheostat.topology import Operator
+
+Learned = Callable[[], Timings | None]
+"""What the executors have told of an operator until now."""
+
+
+def osg(tasks: int, sketch: CostSketch) -> Scheduler:
+    """A scheduler to which every task has told the same: which executor runs a task is not known beforehand."""
+    scheduler = Scheduler(tasks)
+    for task in range(tasks):
+        scheduler.receive_sketch(task, sketch)
+    return scheduler
+
+
+Make = Callable[[int, CostSketch], Assignment]
+"""A way to assign rows to a number of tasks by what values cost."""
+
+_BY_COST: Mapping[str, Make] = {OSG: osg, BATCH_GREEDY: BatchGreedy}
+BALANCED = (*_BY_COST, LOAD_AWARE)
+"""The names of these groupings in plans."""
+
+
+def balanced(name: str, operator: Operator, tasks: int, learned: Learned) -> Grouping:
+    """The grouping called `name`, one of `BALANCED`, for the rows of `operator`."""
+    function = operator.function
+    if not isinstance(function, RecordFunction):
+        raise ConfigError(
+            f"operator {operator.name!r}: {name!r} needs to know how long records take: "
+            "make its function one on single records (per_record), or use 'round-robin'"
+        )
+    if name == LOAD_AWARE:
+        return ByLoad(tasks, learned)
+    if function.cost is None:
+        raise ConfigError(
+            f"operator {operator.name!r}: {name!r} needs to know which values cost more than others: "
+            "name their column, per_record(..., cost=COLUMN), or use 'round-robin'"
+        )
+    return ByCost(tasks, function.cost, _BY_COST[name], learned)
+
+
+class ByCost:
+    """Rows over tasks by what their values in `column` cost lately, as the grouping that `make` makes assigns them."""
+
+    def __init__(self, tasks: int, column: str, make: Make, learned: Learned) -> None:
+        self._tasks, self._column, self._make, self._learned = tasks, column, make, learned
+        self._otherwise = Evenly(tasks)
+
+    def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
+        timings = self._learned()
+        if timings is None or timings.costs is None:
+            return self._otherwise.spread(df, file_bytes)
+        packed(df, file_bytes, self._tasks)
+        number = assigned(self._make(self._tasks, timings.costs.sketch), value_of(self._column))
+        # Of equally loaded tasks the first gets the next row: were it the same for all schedulers, it would get most.
+        return by_number(df, self._tasks, number + sf.spark_partition_id())
+
+
+class ByLoad:
+    """Rows over tasks by how long each was busy in the batches since the last look (PA-SPS Algorithm 1).
+
+    The interval is the time of the busiest: what the others had less they now get first, all else in turn.
+    """
+
+    def __init__(self, tasks: int, learned: Learned) -> None:
+        self._tasks, self._learned = tasks, learned
+        self._otherwise = Evenly(tasks)
+        self._seen = self._work()
+
+    def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
+        seen, self._seen = self._seen, self._work()
+        new = [now.minus(then) for now, then in zip(self._seen, seen, strict=True)]
+        interval_s = max(work.busy_s for work in new)
+        if interval_s <= 0:
+            return self._otherwise.spread(df, file_bytes)
+        # Each scheduler sees its share of the rows only, so that each row stands for several.
+        grouping = LoadAware(self._tasks, interval_s / packed(df, file_bytes, self._tasks))
+        grouping.read([work.busy_s / interval_s for work in new], [_mean_s(work) for work in new])
+        return by_number(df, self._tasks, assigned(grouping, sf.lit(0)))
+
+    def _work(self) -> list[Work]:
+        timings = self._learned() or Timings()
+        return [timings.work(task) for task in range(self._tasks)]
+
+
+def assigned(grouping: Assignment, value: Column) -> Column:
+    """The number of the task to which `grouping` gives a row with this `value`."""
+
+    def numbers(values: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        chunks = (chunk.to_numpy(zero_copy_only=False) for chunk in values)
+        for chunk in _at_once(chunks) if isinstance(grouping, BatchGreedy) else chunks:
+            yield pa.array(grouping.assign(chunk), pa.int64())
+
+    as_udf: Callable[..., Callable[[Column], Column]] = arrow_udf
+    return as_udf(numbers, LongType())(value.cast("long"))
+
+
+def _at_once(chunks: Iterator[Values]) -> Iterator[Values]:
+    """All of them as one, where a grouping can do more with more rows."""
+    if known := list(chunks):
+        yield np.concatenate(known)
+
+
+def _mean_s(work: Work) -> float | None:
+    return work.busy_s / work.records if work.records else None
