@@ -10,6 +10,7 @@ entries and files that every reader is done with are deleted instead.
 """
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,7 @@ from rheostat.errors import PlantError
 from rheostat.spark.streams.gate import Gate
 from rheostat.spark.streams.latency import ENTRY, ENTRY_ARROW, EntryTimes, entry_times
 from rheostat.spark.streams.outputs import OUTPUT, of_output, schema_of_output
+from rheostat.spark.streams.pace import Pace
 from rheostat.spark.streams.retention import Retention
 from rheostat.spark.streams.sink_log import PublishedFile, SinkLog
 from rheostat.spark.streams.source import NOTHING_YET, file_relation, java_frame, open_source
@@ -125,6 +127,7 @@ class FileStreamReader:
         self._output = output
         self._arrange = arrange
         self._gate = gate
+        self._pace = Pace()
         self._files = _FileReader(_own_session(session), stream.schema)
         self._arrivals: dict[int, Arrival] = {}
         self._seen = self._log.first - 1
@@ -144,6 +147,7 @@ class FileStreamReader:
 
     def newest(self, committed: int) -> int:
         self._committed = committed
+        self._pace.end(time.monotonic())
         self._offered = max(self._offered, committed)
         if self._gate.wait():
             self._offered = self._worth_reading()
@@ -152,6 +156,7 @@ class FileStreamReader:
     def batch(self, after: int, until: int) -> DataFrame:
         self._look()
         self._under_way = (after, until)
+        self._pace.begin(sum(arrival.rows for arrival in self._between(after, until)), time.monotonic())
         files = [file for number in range(after + 1, until + 1) for file in self._log.files(number)]
         df = self._files.read([file.path for file in files])
         if self._output is not None:
@@ -184,9 +189,9 @@ class FileStreamReader:
 
     def _worth_reading(self) -> int:
         self._look()
-        fresh = self._between(self._offered, self._seen)
+        fresh = self._pace.at_once(self._between(self._offered, self._seen))
         if len(fresh) >= _EMPTY_BATCHES:
-            return self._seen
+            return fresh[-1].position
         return max((arrival.position for arrival in fresh if arrival.rows), default=self._offered)
 
     def _between(self, after: int, until: int) -> tuple[Arrival, ...]:
