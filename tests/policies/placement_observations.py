@@ -1,5 +1,7 @@
 """A made-up cluster that places executors as it is told and counts as if everything were processed at once."""
 
+from math import fsum
+
 from rheostat.decision import Place, Scale
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
@@ -11,10 +13,18 @@ CHAIN = Topology("chain", [Source("in"), Operator("a", inputs="in"), Operator("b
 
 
 class Cluster:
-    """Operators `a` and `b` in line on nodes of one core; each record takes `work_s` of processor at both."""
+    """Operators `a` and `b` in line on nodes of one core; each record takes `work_s` of processor at both.
 
-    def __init__(self, *, nodes=4, executors=2, rate=100.0, work_s=0.004, memory=None, io=None, known_nodes=True):
-        self.rate, self.work_s, self.memory, self.io = rate, work_s, memory, io
+    It takes `io_s` of its node's I/O as well, of which a node tells no more than that it is full. Where executors do
+    not count, only operators do, and executors tell how long they were busy.
+    """
+
+    def __init__(
+        self, *, nodes=4, executors=2, rate=100.0, work_s=0.004, memory=None, io=None, io_s=None, known_nodes=True,
+        executors_count=True,
+    ):  # fmt: skip
+        self.rate, self.work_s, self.memory, self.io, self.io_s = rate, work_s, memory, io, io_s
+        self.executors_count = executors_count
         self.nodes = [f"n{number}" for number in range(nodes)] if known_nodes else []
         self.plan = Plan.initial(CHAIN, executors)
         self.time_s, self.records = 0.0, 0.0
@@ -37,7 +47,8 @@ class Cluster:
             ),
             streams=(StreamState("in", "a", rows=int(self.records)), StreamState("a", "b", rows=int(self.records))),
             nodes=tuple(
-                NodeState(name, slots=6, cores=1.0, memory=self.memory, io=self.io, cpu=0.1) for name in self.nodes
+                NodeState(name, slots=6, cores=1.0, memory=self.memory, io=self._io(name), cpu=0.1)
+                for name in self.nodes
             ),
         )
         return Observation(snapshot, self.measurer.update(snapshot, self.plan), self.plan, self.settling)
@@ -56,6 +67,12 @@ class Cluster:
     def nodes_used(self):
         return len({node for node, _ in self.spots.values()})
 
+    def _io(self, node):
+        if self.io_s is None:
+            return self.io
+        here = [pool for (pool, _), (name, _) in self.spots.items() if name == node]
+        return min(1.0, fsum(self.rate / len(self.plan.pools[pool].executors) * self.io_s for pool in here))
+
     def _executor(self, pool, number):
         share = self.records / len(self.plan.pools[pool].executors)
         node, process = self.spots[pool, number]
@@ -63,8 +80,8 @@ class Cluster:
             pool,
             number,
             ExecutorPhase.ACTIVE,
-            arrived=int(share),
-            completed=int(share),
+            arrived=int(share) if self.executors_count else None,
+            completed=int(share) if self.executors_count else None,
             busy_s=share * self.work_s,
             node=node if self.nodes else None,
             process=process,

@@ -1,5 +1,7 @@
 """Ra-Stream as a policy: when it plans, what it moves, and when it leaves things alone."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from placement_observations import CHAIN, Cluster, run
@@ -10,6 +12,7 @@ from rheostat.placement import Edge, Limits, Node, Placement, Problem, Resources
 from rheostat.policies.rastream.monitor import Member, Monitor
 from rheostat.policies.rastream.options import RaStreamOptions
 from rheostat.policies.rastream.picture import take
+from rheostat.policies.rastream.prices import Prices
 from rheostat.policies.rastream.stay import staying
 from rheostat.policies.rastream.worth import judge
 from rheostat.policies.registry import make_policy
@@ -43,6 +46,28 @@ def test_it_spreads_out_when_the_rate_rises_and_comes_back_when_it_falls():
         run(policy, cluster, 40)
         used.append(cluster.nodes_used())
     assert used == [1, 4, 1]
+
+
+@pytest.mark.parametrize("executors_count", [True, False])
+def test_a_full_node_does_not_hide_what_is_asked_of_it(executors_count):
+    cluster = Cluster(rate=80.0, work_s=0.0005, io_s=0.004, executors_count=executors_count)
+    policy = ra_stream(horizon="10m")
+    used = []
+    for rate in (80.0, 220.0, 320.0, 80.0):
+        cluster.rate = rate
+        run(policy, cluster, 40)
+        used.append(cluster.nodes_used())
+    assert used == [1, 2, 4, 1]
+
+
+def test_when_all_nodes_together_are_not_enough_none_is_fuller_than_it_must_be():
+    cluster, policy = Cluster(rate=80.0, executors=4), ra_stream(horizon="10m")
+    run(policy, cluster, 30)
+    assert cluster.nodes_used() == 2
+    cluster.rate = 460.0
+    acts, _ = run(policy, cluster, 60)
+    assert len(acts) == 1
+    assert sorted(Counter(node for node, _ in cluster.spots.values()).values()) == [2, 2, 2, 2]
 
 
 def test_a_rate_that_changes_little_changes_nothing():
@@ -135,7 +160,7 @@ def picture_of(cluster, **options):
     for _ in range(12):
         seen = cluster.observe()
         monitor.see(seen)
-    return take(CHAIN, seen, monitor, told)
+    return take(CHAIN, seen, monitor, Prices(), told)
 
 
 def test_the_picture_has_measured_rates_and_demands():
@@ -190,6 +215,18 @@ def test_a_plan_is_judged_by_relief_then_nodes_then_communication(now, then, go,
     found = judge(placement(now), placement(then), RaStreamOptions(pause="10ms"))
     assert found.go is go
     assert any(text in found.why for text in why.split("|"))
+
+
+def test_a_node_that_is_too_full_by_a_trifle_is_left_alone():
+    now, then = (placement(scheme, needs=(0.3, 0.3, 0.18)) for scheme in ([0, 0, 0], [0, 0, 1]))
+    assert not judge(now, then, RaStreamOptions()).go
+    assert judge(now, then, RaStreamOptions(margin=0.01)).go
+
+
+def test_less_beyond_the_limits_is_relief_although_as_many_nodes_are_too_full():
+    now, then = (placement(scheme, needs=(0.5,) * 6, rates=()) for scheme in ([0, 0, 0, 0, 1, 1], [0, 0, 1, 1, 2, 2]))
+    assert judge(now, then, RaStreamOptions()) == (True, "50% less is asked of nodes beyond their limits")
+    assert judge(then, now, RaStreamOptions()) == (False, "more would be asked of nodes that are too full")
 
 
 def test_moves_that_cost_more_than_they_bring_are_not_made():

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from rheostat.measure.counter import Counter
+from rheostat.measure.unknown import total
 from rheostat.placement.trimmed import trimmed_mean
 from rheostat.policies.policy import Observation
 from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState, StreamState
@@ -59,8 +60,8 @@ class Monitor:
     def restart(self) -> None:
         """Forget everything: what was measured before a change says nothing about after it."""
         self._times_s: deque[float] = deque()
-        self._arrived: dict[Member, Series] = {}
-        self._completed: dict[Member, Series] = {}
+        self._arrived: dict[Member | str, Series] = {}
+        self._completed: dict[Member | str, Series] = {}
         self._busy: dict[Member, Series] = {}
         self._rows: dict[Wire, Series] = {}
         self._nodes: dict[str, dict[str, deque[float]]] = {}
@@ -89,6 +90,8 @@ class Monitor:
         self._times_s.append(snapshot.time_s)
         for executor in serving:
             self._see_executor(executor, snapshot.time_s)
+        for pool in observation.plan.pools:
+            self._see_pool(pool, observation)
         for stream in snapshot.streams:
             self._see_stream(stream, snapshot.time_s)
         for node in snapshot.nodes:
@@ -97,16 +100,18 @@ class Monitor:
             self._external.append(observation.measures.external_rate)
         self._forget()
 
-    def records(self, member: Member) -> float:
+    def arriving(self, member: Member) -> float:
         """Records per second that reach the executor, or that it completes if those are more; 0 where unknown."""
-        return max(_mean(self._arrived, member) or 0.0, _mean(self._completed, member) or 0.0)
+        arrived, completed = self._rate_of(self._arrived, member), self._rate_of(self._completed, member)
+        return max(arrived or 0.0, completed or 0.0)
 
-    def cores(self, member: Member) -> float | None:
-        """Processor seconds per second that it needs to keep up with its records."""
-        busy, completed = _mean(self._busy, member), _mean(self._completed, member)
-        if busy is None or completed is None:
-            return None
-        return busy * self.records(member) / completed if completed > 0 else busy
+    def completing(self, member: Member) -> float | None:
+        """Records per second that it completes."""
+        return self._rate_of(self._completed, member)
+
+    def working(self, member: Member) -> float | None:
+        """Seconds of work per second: processor time where the plant tells it, else the time it was busy."""
+        return _mean(self._busy, member)
 
     def rate(self, stream: str, consumer: str) -> float | None:
         """Records per second on a stream."""
@@ -126,6 +131,15 @@ class Monitor:
         ):
             table.setdefault(member, Series(deque())).see(value, time_s)
 
+    def _see_pool(self, pool: str, observation: Observation) -> None:
+        """What all operators of the pool count together, for executors that do not count themselves."""
+        states = [observation.snapshot.operator.get(name) for name in observation.plan.sharing(pool)]
+        for table, values in (
+            (self._arrived, [None if state is None else state.arrived for state in states]),
+            (self._completed, [None if state is None else state.completed for state in states]),
+        ):
+            table.setdefault(pool, Series(deque())).see(total(values), observation.snapshot.time_s)
+
     def _see_stream(self, stream: StreamState, time_s: float) -> None:
         self._rows.setdefault(Wire(stream.name, stream.consumer), Series(deque())).see(stream.rows, time_s)
 
@@ -134,6 +148,17 @@ class Monitor:
         for resource, value in (("cpu", node.cpu), ("memory", node.memory), ("io", node.io)):
             if value is not None:
                 uses[resource].append(value)
+
+    def _rate_of(self, table: Mapping[Member | str, Series], member: Member) -> float | None:
+        """The executor's own rate; where it counts nothing, as much of its pool's as it did of the pool's work."""
+        own, pools = _mean(table, member), _mean(table, member.pool)
+        return pools * self._part(member) if own is None and pools is not None else own
+
+    def _part(self, member: Member) -> float:
+        """Of its pool's work; equal parts as long as none has worked."""
+        works = {each: self.working(each) or 0.0 for each in {*self._busy, member} if each.pool == member.pool}
+        together = sum(works.values())
+        return works[member] / together if together > 0 else 1 / len(works)
 
     def _forget(self) -> None:
         """Drop what is older than the frame: one sample of everything for each period that has passed out of it."""

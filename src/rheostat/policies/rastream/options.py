@@ -35,7 +35,11 @@ class RaStreamOptions(PolicyOptions, frozen=True, kw_only=True):
         float, Told(gt=0, description="the share by which the rate must have changed for a new plan")
     ] = 0.2
     margin: Annotated[
-        Share, Told(description="the share by which the cost of communication must fall for executors to move")
+        Share,
+        Told(
+            description="for executors to move, the share by which the cost of communication must fall, or the part of "
+            "a node by which less must be asked of full ones"
+        ),
     ] = 0.1
     horizon: Annotated[
         Duration, Told(description="how long a plan is expected to last: its gain is counted so long")

@@ -7,12 +7,13 @@ import numpy as np
 
 from rheostat.placement import Edge, Limits, Node, Placement, Problem, Resources, Task, TaskGraph, Weights
 from rheostat.placement.processes import Spots
-from rheostat.placement.shares import task_shares
 from rheostat.placement.traffic import task_edges
 from rheostat.plan import Plan
 from rheostat.policies.policy import Observation
+from rheostat.policies.rastream.load import loads, supply
 from rheostat.policies.rastream.monitor import Member, Monitor
 from rheostat.policies.rastream.options import RaStreamOptions
+from rheostat.policies.rastream.prices import Prices
 from rheostat.snapshot import ExecutorState, NodeState
 from rheostat.topology import Topology
 
@@ -34,13 +35,18 @@ class Picture:
         return Spots(self.now.scheme, self.now.processes)
 
 
-def take(topology: Topology, observation: Observation, monitor: Monitor, options: RaStreamOptions) -> Picture:
-    """The picture of the frame that `monitor` has seen; fails with what is missing for one."""
+def take(
+    topology: Topology, observation: Observation, monitor: Monitor, prices: Prices, options: RaStreamOptions
+) -> Picture:
+    """The picture of the frame that `monitor` has seen; fails with what is missing for one.
+
+    `prices` are those known from frames before; what this frame tells is added to them.
+    """
     nodes = [node for node in observation.snapshot.nodes if node.up]
     if not nodes:
         raise NotKnownError("the plant does not tell its nodes: nothing can be placed")
     executors = _executors(observation, {node.name for node in nodes})
-    demands = _demands(executors, nodes, monitor)
+    demands = _demands(executors, nodes, monitor, prices)
     known = [resource for resource in Resources._fields if any(getattr(d, resource) for d in demands.values())]
     graph = TaskGraph.of(
         [Task(str(member), demands[member]) for member in executors],
@@ -67,29 +73,13 @@ def _executors(observation: Observation, nodes: set[str | None]) -> dict[Member,
 
 
 def _demands(
-    executors: dict[Member, ExecutorState], nodes: list[NodeState], monitor: Monitor
+    executors: dict[Member, ExecutorState], nodes: list[NodeState], monitor: Monitor, prices: Prices
 ) -> dict[Member, Resources]:
-    """Processor as each executor used it itself, where it tells; else, and for the others, its share of its node's
-    use (Ra-Stream eq. 3 to 5)."""
-    demands: dict[Member, Resources] = {}
-    for node in nodes:
-        here = {str(member): monitor.records(member) for member, it in executors.items() if it.node == node.name}
-        uses = [(monitor.use(node.name, resource) or 0.0) for resource in Resources._fields]
-        shares = task_shares(here, Resources(*uses)) if here else {}
-        for member, it in executors.items():
-            if it.node == node.name:
-                supply, share = _supply(node, nodes), shares[str(member)]
-                cores = monitor.cores(member)
-                cpu = share.cpu * supply.cpu if cores is None else cores
-                demands[member] = Resources(cpu, share.memory * supply.memory, share.io * supply.io)
-    return demands
-
-
-def _supply(node: NodeState, nodes: list[NodeState]) -> Resources:
-    """Cores; memory in parts of the largest node's; I/O as it is."""
-    largest = max((each.memory_bytes or 0 for each in nodes), default=0)
-    memory = (node.memory_bytes or largest) / largest if largest else 1.0
-    return Resources(node.cores or float(node.slots or 1), memory, 1.0)
+    """What each executor needs, but no more than the largest node has: that is the scaling policy's business."""
+    seen = loads(executors, nodes, monitor)
+    prices.learn(seen)
+    most = Resources(*map(max, *(supply(node, nodes) for node in nodes), Resources()))
+    return {member: Resources(*map(min, prices.need(member, load), most)) for member, load in seen.items()}
 
 
 def _node(node: NodeState, nodes: list[NodeState], options: RaStreamOptions) -> Node:
@@ -99,7 +89,7 @@ def _node(node: NodeState, nodes: list[NodeState], options: RaStreamOptions) -> 
         each = slots if number is None else -(-slots // number)
     if number is None and slots is not None and each is not None:
         number = max(1, slots // each)
-    return Node(node.name, _supply(node, nodes), number, each)
+    return Node(node.name, supply(node, nodes), number, each)
 
 
 def _limits(options: RaStreamOptions, known: list[str]) -> Limits:
@@ -116,7 +106,7 @@ def _limits(options: RaStreamOptions, known: list[str]) -> Limits:
 def _edges(topology: Topology, plan: Plan, members: list[Member], monitor: Monitor) -> list[Edge]:
     records: dict[str, dict[str, float]] = {}
     for member in members:
-        records.setdefault(member.pool, {})[str(member)] = monitor.records(member)
+        records.setdefault(member.pool, {})[str(member)] = monitor.arriving(member)
     return [
         edge
         for stream in topology.streams

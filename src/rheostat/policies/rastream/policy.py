@@ -9,9 +9,11 @@ from rheostat.decision import Decision, Hold, Location, Place
 from rheostat.errors import ConfigError, InfeasibleError
 from rheostat.placement import Placement, algorithm, ra_stream
 from rheostat.policies.policy import Observation, Policy, PolicyOptions
+from rheostat.policies.rastream.crowded import crowded
 from rheostat.policies.rastream.monitor import Monitor
 from rheostat.policies.rastream.options import RaStreamOptions
 from rheostat.policies.rastream.picture import NotKnownError, Picture, take
+from rheostat.policies.rastream.prices import Prices
 from rheostat.policies.rastream.stay import staying
 from rheostat.policies.rastream.trigger import Trigger
 from rheostat.policies.rastream.worth import judge, moves
@@ -30,6 +32,7 @@ class RaStream:
         self._scaling = _scaling(goal, options)
         self.options = _smoothed_for(options, self._scaling)
         self._monitor = Monitor(options.frame_s)
+        self._prices = Prices()
         self._trigger = Trigger(options)
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
@@ -49,7 +52,7 @@ class RaStream:
         if not self._monitor.full:
             return {}, "the frame of measurements is not full yet"
         try:
-            picture = take(self._topology, observation, self._monitor, self.options)
+            picture = take(self._topology, observation, self._monitor, self._prices, self.options)
         except (NotKnownError, InfeasibleError) as unknown:
             return {}, str(unknown)
         why = self._trigger.reason(picture.now, picture.members, self._monitor)
@@ -83,7 +86,10 @@ class RaStream:
     def _found(self, picture: Picture) -> Placement:
         if self.options.algorithm != "ra-stream":
             return algorithm(self.options.algorithm).place(picture.problem, self.options.search)
-        return staying(picture.now, ra_stream(picture.problem, self.options.search, picture.spots))
+        try:
+            return staying(picture.now, ra_stream(picture.problem, self.options.search, picture.spots))
+        except InfeasibleError:
+            return crowded(picture.problem, self.options.search, picture.spots)
 
 
 def _scaling(goal: Goal, options: RaStreamOptions) -> Policy:

@@ -40,6 +40,8 @@ class Trigger:
         self._troubled = self._outside(now)
 
     def _outside(self, now: Placement) -> frozenset[str]:
-        """The nodes in use whose utilisation is not within [T_under, T_over]."""
+        """The nodes in use with a utilisation R outside of [T_under, T_over], or a resource of which they lack some."""
         under, over = self._limits.under, self._limits.over
-        return frozenset(name for name, share in now.weighted().items() if 0 < share < under or share > over)
+        lacking = {name for name, shares in now.utilisation.items() if max(shares) > 1}
+        outside = {name for name, share in now.weighted().items() if 0 < share < under or share > over}
+        return frozenset(lacking | outside)

@@ -18,17 +18,21 @@ class Judgement(NamedTuple):
 
 
 def judge(now: Placement, then: Placement, options: RaStreamOptions) -> Judgement:
-    """Relief of a node that is too full counts most, then fewer nodes, then less communication.
+    """Relief of nodes that are too full counts most, then fewer nodes, then less communication.
 
-    Nodes saved over the horizon are held against the executors' time that moves cost; seconds that records save
-    on their way against those that they wait while executors move.
+    Relief is that less is asked of nodes beyond their limits, by more than the margin of a node: a new placement
+    changes who gets which records, and to mend every trifle would never end. Nodes saved over the horizon are held
+    against the executors' time that moves cost; seconds that records save on their way against those that they wait
+    while executors move.
     """
     moved = moves(now, then)
     if not len(moved):
         return Judgement(False, "every executor is where it should be")
-    too_full = _overfull(now) - _overfull(then)
-    if too_full > 0:
-        return Judgement(True, f"{too_full} node{'s' * (too_full > 1)} fewer too full")
+    before, after = _beyond(now), _beyond(then)
+    if before - after > options.margin:
+        return Judgement(True, _relief(now, then, 1 - after / before))
+    if after > before:
+        return Judgement(False, "more would be asked of nodes that are too full")
     saved = now.nodes_used - then.nodes_used
     if saved < 0:
         return Judgement(False, f"{-saved} nodes more would relieve none that is too full")
@@ -69,6 +73,20 @@ def _waiting(now: Placement, moved: np.ndarray, pause_s: float) -> float:
     return float(graph.rates[concerned].sum()) * pause_s * pause_s / 2
 
 
+def _relief(now: Placement, then: Placement, share: float) -> str:
+    fewer = _overfull(now) - _overfull(then)
+    if fewer > 0:
+        return f"{fewer} node{'s' * (fewer > 1)} fewer too full"
+    return f"{share:.0%} less is asked of nodes beyond their limits"
+
+
 def _overfull(placement: Placement) -> int:
     draft = Draft(placement.problem, placement.scheme)
     return sum(draft.overfull(node) for node in draft.in_use)
+
+
+def _beyond(placement: Placement) -> float:
+    """How far beyond its limits each node that is too full is, added up, in nodes."""
+    draft, over = Draft(placement.problem, placement.scheme), placement.problem.limits.over
+    full = (node for node in draft.in_use if draft.overfull(node))
+    return sum(max(*draft.shares(node), draft.requirement(node) / over) - 1 for node in full)
