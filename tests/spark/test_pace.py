@@ -23,12 +23,17 @@ def test_a_batch_takes_what_lasts_so_long_at_the_pace_of_the_one_before():
     assert after_a_batch_of(10, took_s=1).at_once(waiting) == waiting
 
 
+def test_a_batch_that_took_long_may_be_followed_by_a_longer_one():
+    waiting = arrivals(20, 20, 20, 20)
+    assert after_a_batch_of(20, took_s=100).at_once(waiting) == waiting[:2]
+
+
 def test_what_was_published_together_is_taken_together_however_much_it_is():
     assert after_a_batch_of(1, took_s=10).at_once(arrivals(500, 1)) == arrivals(500)
 
 
 def test_batches_without_rows_are_taken_along():
-    waiting = arrivals(5, 0, 0, 5, 0)
+    waiting = arrivals(5, 0, 0, 6, 0)
     assert after_a_batch_of(5, took_s=10).at_once(waiting) == waiting[:3]
 
 
@@ -36,4 +41,4 @@ def test_a_batch_without_rows_says_nothing_about_the_pace():
     pace = after_a_batch_of(1, took_s=10)
     pace.begin(0, 200.0)
     pace.end(201.0)
-    assert pace.at_once(arrivals(1, 1)) == arrivals(1)
+    assert pace.at_once(arrivals(1, 2)) == arrivals(1)
