@@ -24,13 +24,15 @@ from rheostat.topology import Topology
 from rheostat.workloads.feeder import Feeder, Make
 
 PERIOD_S = 2.0
-TRICKLE = 5.0
 PATIENCE_S = 180.0
 
 
 @dataclass(frozen=True)
 class Trial:
-    """All that is the same for every policy. `topology` reads the folder it is given, which `make`'s records fill."""
+    """All that is the same for every policy. `topology` reads the folder it is given, which `make`'s records fill.
+
+    `trickle` records a second come before the load begins, until the first results do.
+    """
 
     topology: Callable[[Path], Topology]
     load: Shape
@@ -40,6 +42,7 @@ class Trial:
     executors: Mapping[str, int]
     budget: Budget
     standby: Mapping[str, int] = field(default_factory=dict)
+    trickle: float = 5.0
 
     def run(
         self,
@@ -74,7 +77,7 @@ class Trial:
                     )
                 )
                 running.controller.pause()
-                with Feeder(folder / "input", Constant(TRICKLE), self.make()):
+                with Feeder(folder / "input", Constant(self.trickle), self.make()):
                     _await_first_results(running, history)
             with feeder:
                 running.wait(alone_s)

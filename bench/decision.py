@@ -1,16 +1,19 @@
 """How long a policy takes to decide: `python -m bench.decision`. The aim is under 100 ms.
 
-100 keyed operators in line with 1,000 executors and 10,000 substreams in all. Each decision is timed on a fresh
-snapshot, as in the loop, in processor time and without the loop's own work of measuring and journalling.
+100 keyed operators in line with 1,000 executors and 10,000 substreams in all, on 100 nodes. Each decision is timed on
+a fresh snapshot, as in the loop, without the loop's own work of measuring and journalling. Turns at which a policy only
+waits for its next sample are left out of the median.
 """
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 
@@ -20,11 +23,15 @@ from rheostat.plan import Plan
 from rheostat.policies.policy import Observation
 from rheostat.policies.registry import make_policy, policies
 from rheostat.sla import SLA, Budget, Goal
+from rheostat.snapshot import NodeState, Snapshot
 from rheostat.testing import FakePlant
 from rheostat.topology import Operator, Source, Topology
 
-OPERATORS, EXECUTORS, SUBSTREAMS = 100, 1_000, 10_000
+OPERATORS, EXECUTORS, SUBSTREAMS, NODES = 100, 1_000, 10_000, 100
 TURNS, PERIOD_S = 40, 10.0
+IDLE_S = 0.0005
+"""What takes less was no decision."""
+
 CASES: dict[str, Mapping[str, Any]] = {
     "threshold": {},
     "drs": {},
@@ -32,24 +39,48 @@ CASES: dict[str, Mapping[str, Any]] = {
     "drs, as printed": {"model": "mmk", "arrivals": "measured", "margin": 0, "reallocation_cost": 0},
     "drs-lb": {},
     "streamswitch": {},
+    "pa-sps": {},
+    "pa-sps, linear": {"predictor": "linear"},
+    "psps": {},
+    "dabs": {},
+    "ra-stream": {},
 }
 """Policies, each by the name before a comma, and their options."""
 
 
 def main() -> None:
     table = Table(title=f"{OPERATORS} operators, {EXECUTORS:,} executors, {SUBSTREAMS:,} substreams: ms a decision")
-    for column in ("policy", "median", "most", "first", "acts", "median under 100 ms"):
+    for column in ("policy", "median", "wall clock", "most", "first", "acts", "median under 100 ms"):
         table.add_column(column, justify="left" if column == "policy" else "right")
     observations = recorded()
     for case, options in CASES.items():
         if case.partition(",")[0] in policies():
-            table.add_row(case, *row(*timed_s(case.partition(",")[0], options, observations)))
+            table.add_row(case, *row(timed(case.partition(",")[0], options, observations)))
+    table.caption = "processor time, and for the median that of the clock as well"
     Console().print(table)
 
 
-def row(times_s: list[float], acts: int) -> tuple[str, ...]:
-    numbers = (f"{1e3 * value_s:.1f}" for value_s in (median(times_s[1:]), max(times_s[1:]), times_s[0]))
-    return *numbers, str(acts), "yes" if median(times_s[1:]) < 0.1 else "no"
+@dataclass(frozen=True)
+class Timed:
+    """One decision: processor time, time by the clock, and whether it was more than to hold."""
+
+    processor_s: float
+    wall_s: float
+    acts: bool
+
+
+def row(decisions: list[Timed]) -> tuple[str, ...]:
+    first, *others = decisions
+    at_work = [each for each in others if each.processor_s > IDLE_S] or others
+    typical_s = median(each.processor_s for each in at_work)
+    numbers_s = (
+        typical_s,
+        median(each.wall_s for each in at_work),
+        max(each.processor_s for each in at_work),
+        first.processor_s,
+    )
+    acts = sum(each.acts for each in decisions)
+    return *(f"{1e3 * value_s:.1f}" for value_s in numbers_s), str(acts), "yes" if typical_s < 0.1 else "no"
 
 
 def goal() -> Goal:
@@ -68,25 +99,34 @@ def recorded() -> list[Observation]:
     observations = []
     for turn in range(TURNS):
         plant.clock.wait_until(turn * PERIOD_S)
-        snapshot = plant.observe()
+        snapshot = on_nodes(plant.observe())
         observations.append(Observation(snapshot, measurer.update(snapshot, plan), plan))
     return observations
+
+
+def on_nodes(snapshot: Snapshot) -> Snapshot:
+    """The same with every executor on a node, in turn."""
+    nodes = [NodeState(f"node{number}", slots=2 * EXECUTORS // NODES, cores=16.0) for number in range(NODES)]
+    executors = [
+        msgspec.structs.replace(executor, node=nodes[position % NODES].name, process=0)
+        for position, executor in enumerate(snapshot.executors)
+    ]
+    return msgspec.structs.replace(snapshot, executors=tuple(executors), nodes=tuple(nodes))
 
 
 def _load(time_s: float) -> float:
     return 100.0 * EXECUTORS / OPERATORS * (0.8 + 0.3 * math.sin(time_s / 60.0))
 
 
-def timed_s(name: str, options: Mapping[str, Any], observations: list[Observation]) -> tuple[list[float], int]:
-    """Seconds for each decision, and how many of them were more than a hold."""
+def timed(name: str, options: Mapping[str, Any], observations: list[Observation]) -> list[Timed]:
     policy = make_policy(name, goal(), options)
-    times_s, acts = [], 0
+    found = []
     for observation in observations:
-        start_s = process_time()
+        start_s, start_wall_s = process_time(), perf_counter()
         decisions = policy.decide(observation)
-        times_s.append(process_time() - start_s)
-        acts += not all(isinstance(decision, Hold) for decision in decisions)
-    return times_s, acts
+        processor_s, wall_s = process_time() - start_s, perf_counter() - start_wall_s
+        found.append(Timed(processor_s, wall_s, not all(isinstance(decision, Hold) for decision in decisions)))
+    return found
 
 
 if __name__ == "__main__":

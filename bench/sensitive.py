@@ -1,0 +1,82 @@
+"""An operator whose records differ in cost, near its capacity, on Spark: `python -m bench.sensitive`.
+
+Values are drawn from Zipf 1.5 and cost 1 to 64 units, in no order, which is emulated by waiting. `dabs` with OSG beside
+`dabs` with round robin, one after the other: same load, same budget. On average four executors have the work of 3.1,
+so that it matters how evenly each batch is spread over them.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bench._trial import Trial, cluster, print_course, print_score, print_score_head
+from bench.osg import UNITS, VALUES, WEIGHTS
+from pyspark.sql import DataFrame, SparkSession
+
+from rheostat.load import Constant
+from rheostat.sla import SLA, Budget
+from rheostat.spark.queries.record import per_record
+from rheostat.spark.streams.latency import entered_at
+from rheostat.topology import Operator, Source, Topology
+from rheostat.workloads.feeder import Make
+
+EXECUTORS = 4
+BUSY = 3.1
+"""The work that comes, in executors."""
+GROUPINGS = ("osg", "round-robin")
+
+
+def sensitive(mean_s: float, folder: Path) -> Topology:
+    seconds = (UNITS * mean_s / float(WEIGHTS @ UNITS)).tolist()
+
+    @per_record("value int", cost="value")
+    def serve(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        time.sleep(seconds[record["value"]])
+        yield {"value": record["value"]}
+
+    return Topology("values", [Source("values", reader=reader(folder)), Operator("serve", serve, inputs="values")])
+
+
+def reader(folder: Path) -> Callable[[SparkSession], DataFrame]:
+    @entered_at("entered")
+    def read(spark: SparkSession) -> DataFrame:
+        return spark.readStream.schema("entered timestamp, value int").json(str(folder))
+
+    return read
+
+
+def values() -> Make:
+    rng = np.random.default_rng(3)
+    return lambda time_s: {"value": int(rng.choice(VALUES, p=WEIGHTS))}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--groupings", nargs="+", default=GROUPINGS, choices=GROUPINGS)
+    parser.add_argument("--mean", type=float, default=1.0, help="seconds that a record takes")
+    parser.add_argument("--sla", default="20s/30s")
+    parser.add_argument("--for", type=float, default=240.0, dest="duration", help="seconds of each")
+    arguments, _ = parser.parse_known_args()
+    sla, rate = SLA.parse(arguments.sla), BUSY / arguments.mean
+    trial = Trial(
+        partial(sensitive, arguments.mean), Constant(rate), values, sla, arguments.duration, {"serve": EXECUTORS},
+        Budget(EXECUTORS), trickle=rate / 4,
+    )  # fmt: skip
+    histories = {}
+    with cluster() as nodes:
+        for grouping in arguments.groupings:
+            histories[grouping] = trial.run(nodes, "dabs", {"grouping": grouping})
+            print(f"\ndabs with {grouping}")
+            print_course(histories[grouping])
+    print(f"\ncosts emulated by waiting: {arguments.mean:g} s a record, {rate:.3g} records/s, SLA {sla}")
+    print_score_head()
+    for grouping, history in histories.items():
+        print_score(grouping, history, sla)
+
+
+if __name__ == "__main__":
+    main()
