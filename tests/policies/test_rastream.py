@@ -9,6 +9,7 @@ from placement_observations import CHAIN, Cluster, run
 from rheostat.decision import Hold, Place, Scale
 from rheostat.errors import ConfigError
 from rheostat.placement import Edge, Limits, Node, Placement, Problem, Resources, Task, TaskGraph
+from rheostat.policies.rastream.mend import as_good, mended
 from rheostat.policies.rastream.monitor import Member, Monitor
 from rheostat.policies.rastream.options import RaStreamOptions
 from rheostat.policies.rastream.picture import take
@@ -123,7 +124,8 @@ def test_executors_that_come_or_go_are_a_reason_to_plan():
     cluster, policy = Cluster(rate=80.0), ra_stream(horizon="10m")
     run(policy, cluster, 30)
     cluster.plan = cluster.plan.after(Scale(operator="a", executors=3, reason="test"))
-    cluster.spots["a", 2] = ("n3", 99)
+    idle = next(node for node in cluster.nodes if node not in {spot for spot, _ in cluster.spots.values()})
+    cluster.spots["a", 2] = (idle, 99)
     acts, _ = run(policy, cluster, 30)
     assert "executors have come or gone" in acts[0][1][0].reason
     assert cluster.nodes_used() == 1
@@ -243,6 +245,21 @@ def test_what_need_not_move_stays():
         placement([0, 1, 1, 0], needs=(0.2,) * 4, rates=()), placement([0, 1, 0, 1], needs=(0.2,) * 4, rates=())
     )
     assert spared.scheme.tolist() == [0, 1, 1, 0]
+
+
+def test_a_full_node_is_mended_by_the_move_that_costs_least():
+    now = placement([0, 0, 0, 1], needs=(0.3, 0.3, 0.3, 0.3), rates=((0, 1, 10.0), (2, 3, 1.0)))
+    mend = mended(now)
+    assert mend.scheme.tolist() == [0, 0, 1, 1]
+    assert mended(placement([0, 0, 0, 1], needs=(0.6,) * 4, nodes=2)) is None
+
+
+def test_a_mended_plan_is_preferred_unless_a_fresh_one_is_better_by_the_margin():
+    costs = RaStreamOptions().costs
+    together, apart = placement([0, 0, 1]), placement([0, 1, 1])
+    assert as_good(together, together, costs, 0.1)
+    assert not as_good(apart, together, costs, 0.1)
+    assert not as_good(placement([0, 1, 2]), together, costs, 1.0)
 
 
 def test_decisions_name_only_executors_that_move():

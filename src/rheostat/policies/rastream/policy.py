@@ -10,6 +10,7 @@ from rheostat.errors import ConfigError, InfeasibleError
 from rheostat.placement import Placement, algorithm, ra_stream
 from rheostat.policies.policy import Observation, Policy, PolicyOptions
 from rheostat.policies.rastream.crowded import crowded
+from rheostat.policies.rastream.mend import as_good, mended
 from rheostat.policies.rastream.monitor import Monitor
 from rheostat.policies.rastream.options import RaStreamOptions
 from rheostat.policies.rastream.picture import NotKnownError, Picture, take
@@ -87,9 +88,11 @@ class RaStream:
         if self.options.algorithm != "ra-stream":
             return algorithm(self.options.algorithm).place(picture.problem, self.options.search)
         try:
-            return staying(picture.now, ra_stream(picture.problem, self.options.search, picture.spots))
+            fresh = staying(picture.now, ra_stream(picture.problem, self.options.search, picture.spots))
         except InfeasibleError:
             return crowded(picture.problem, self.options.search, picture.spots)
+        mend = mended(picture.now)
+        return fresh if mend is None or not as_good(mend, fresh, self.options.costs, self.options.margin) else mend
 
 
 def _scaling(goal: Goal, options: RaStreamOptions) -> Policy:
