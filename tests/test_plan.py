@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rheostat.decision import Hold, Location, Move, Moves, Place, Regroup, Scale
+from rheostat.decision import Fuse, Hold, Location, Move, Moves, Place, Regroup, Scale, Split
 from rheostat.errors import ConfigError, TopologyError
 from rheostat.plan import Plan, PoolPlan, StaleDecisionError
 from rheostat.spread import spread_evenly
@@ -114,6 +114,81 @@ def test_placing_and_regrouping_change_nothing_else():
     assert placed.after(scale(1)).pool("count").locations == {}
     regrouped = START.after(Regroup(operator="split", reason="", grouping="round_robin"))
     assert regrouped.grouping == {"split": "round_robin"}
+
+
+CHAIN = Topology(
+    "chain",
+    [
+        Source("in"),
+        Operator("read", inputs="in"),
+        Operator("split", inputs="read"),
+        Operator("count", inputs="split", key="word", substreams=4),
+    ],
+)
+APART = Plan.initial(CHAIN, {"read": 1, "split": 2, "count": 3})
+
+
+def fuse(operator="count", *others):
+    return Fuse(operator=operator, reason="", others=others)
+
+
+def test_fused_operators_are_in_the_pool_of_the_last_one_and_other_pools_go():
+    plan = APART.after(fuse("count", "split"))
+    assert plan.pools == {"read": PoolPlan.of(1), "count": PoolPlan.of(3)}
+    assert plan.pool_of == {"read": "read", "split": "count", "count": "count"}
+    assert (plan.fused, plan.group("split"), plan.unseen) == ((("split", "count"),), ("split", "count"), {"count"})
+    assert plan.assignment == APART.assignment
+
+
+def test_a_group_can_grow_at_its_front():
+    plan = APART.after(fuse("count", "split")).after(fuse("count", "read", "split"))
+    assert (plan.fused, list(plan.pools)) == ((("read", "split", "count"),), ["count"])
+
+
+def test_split_operators_have_pools_of_their_own_and_the_last_keeps_its():
+    fused = APART.after(fuse("count", "read", "split"))
+    plan = fused.after(Split(operator="split", reason="", executors=2))
+    assert plan.pools == {"read": PoolPlan.of(2), "split": PoolPlan.of(2), "count": PoolPlan.of(3)}
+    assert plan.pool_of == APART.pool_of
+    assert (plan.fused, plan.assignment) == ((), APART.assignment)
+
+
+def test_operators_that_are_fused_from_the_start_have_the_pool_of_the_last_one():
+    plan = Plan.initial(CHAIN, {"split": 2}, fused=[("count", "split", "in", "read")])
+    assert plan.fused == (("in", "read", "split", "count"),)
+    assert plan.pools == {"count": PoolPlan.of(2)}
+    assert plan.unseen == {"split", "count"}
+
+
+def test_a_pool_that_somebody_else_needs_stays_when_one_of_its_operators_is_fused():
+    plan = Plan.initial(CHAIN, shared=[("read", "split")]).after(fuse("count", "split"))
+    assert (plan.pool_of["read"], plan.pool_of["split"]) == ("read+split", "count")
+
+
+@pytest.mark.parametrize(
+    ("plan", "decision", "words"),
+    [
+        (APART, fuse("count"), "name two or more, each once"),
+        (APART, fuse("count", "split", "split"), "name two or more, each once"),
+        (APART, fuse("count", "spilt"), "did you mean 'split'"),
+        (APART, fuse("split", "count"), "'count' is keyed: it can be fused only as the last"),
+        (APART.after(fuse("split", "read")), fuse("count", "split"), r"read\+split is fused already"),
+        (APART, Split(operator="count", reason=""), "fused with nothing"),
+        (
+            Plan.initial(CHAIN, fused=[("in", "read")]),
+            Split(operator="read", reason=""),
+            r"in\+read stays fused: 'in' is a source or keyed",
+        ),
+        (
+            APART.after(fuse("count", "split")),
+            Split(operator="count", reason="", executors=0),
+            "0 executors for each of",
+        ),
+    ],
+)
+def test_what_cannot_be_fused_or_split_is_refused_with_the_reason(plan, decision, words):
+    with pytest.raises(StaleDecisionError, match=words):
+        plan.after(decision)
 
 
 def test_a_hold_is_the_same_plan():

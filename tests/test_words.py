@@ -1,6 +1,6 @@
 import pytest
 
-from rheostat.decision import Hold, Location, Move, Moves, Place, Regroup, Scale
+from rheostat.decision import Fuse, Hold, Location, Move, Moves, Place, Regroup, Scale, Split
 from rheostat.words import describe, executors
 
 
@@ -25,6 +25,8 @@ def test_one_is_singular():
         (Move(operator="a", reason="", moves=()), "move nothing"),
         (Place(operator="a", reason="", locations={0: Location("x"), 1: Location("y")}), "place 0 on x, 1 on y"),
         (Regroup(operator="a", reason="", grouping="osg"), "group by osg"),
+        (Fuse(operator="c", reason="", others=("a", "b")), "fuse a and b with it"),
+        (Split(operator="c", reason="", executors=2), "split it from what it is fused with, 2 executors for each"),
     ],
 )
 def test_every_decision_has_words(decision, words):

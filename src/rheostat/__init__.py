@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rheostat.attachment import Attachment, attach
-    from rheostat.decision import Decision, Effect, Hold, Move, Moves, Place, Regroup, Scale
+    from rheostat.decision import Decision, Effect, Fuse, Hold, Move, Moves, Place, Regroup, Scale, Split
     from rheostat.errors import RheostatError
     from rheostat.journal import Journal
     from rheostat.loop.controller import Controller
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "attachment": ("Attachment", "attach"),
-    "decision": ("Decision", "Effect", "Hold", "Move", "Moves", "Place", "Regroup", "Scale"),
+    "decision": ("Decision", "Effect", "Fuse", "Hold", "Move", "Moves", "Place", "Regroup", "Scale", "Split"),
     "errors": ("RheostatError",),
     "journal": ("Journal",),
     "loop.controller": ("Controller",),
@@ -36,9 +36,9 @@ _HOMES = {
     "running": ("Running", "Topology", "run", "start"),
     "sla": ("SLA", "Budget", "Goal"),
     "snapshot": ("Snapshot",),
-    "spark.cluster": ("EmbeddedCluster",),
-    "spark.node": ("Node",),
-    "spark.record": ("per_record",),
+    "spark.embedded.cluster": ("EmbeddedCluster",),
+    "spark.embedded.node": ("Node",),
+    "spark.queries.record": ("per_record",),
     "topology": ("Operator", "Source"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -51,6 +51,7 @@ __all__ = [
     "Decision",
     "Effect",
     "EmbeddedCluster",
+    "Fuse",
     "Goal",
     "Hold",
     "Journal",
@@ -70,6 +71,7 @@ __all__ = [
     "Scale",
     "Snapshot",
     "Source",
+    "Split",
     "Topology",
     "attach",
     "per_record",

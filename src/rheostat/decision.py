@@ -74,5 +74,23 @@ class Regroup(Decision, frozen=True, tag="regroup"):
     grouping: str
 
 
-AnyDecision = Hold | Scale | Move | Place | Regroup
+class Fuse(Decision, frozen=True, tag="fuse"):
+    """The operator and the `others` before it, in the order of the flow, become one query in the operator's pool.
+
+    They must form a chain (see `rheostat.chain`).
+    """
+
+    others: tuple[str, ...]
+
+
+class Split(Decision, frozen=True, tag="split"):
+    """The operators that are fused with this one come apart again.
+
+    The last of them keeps the pool; each of the others gets one of its own with so many `executors`.
+    """
+
+    executors: int = 1
+
+
+AnyDecision = Hold | Scale | Move | Place | Regroup | Fuse | Split
 """For decoding: the tag says which."""

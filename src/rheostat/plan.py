@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from rheostat.decision import Decision, Location, Move, Moves, Place, Regroup, Scale
+from rheostat.chain import in_flow_order
+from rheostat.decision import Decision, Fuse, Location, Move, Moves, Place, Regroup, Scale, Split
 from rheostat.errors import ConfigError, RheostatError, nearest
 from rheostat.spread import spread_evenly
 from rheostat.topology import Topology
@@ -33,13 +34,17 @@ class PoolPlan(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Pools by name, each operator's pool, the executor of each substream, and the grouping of stateless ones."""
+    """Pools by name, each operator's pool, the executor of each substream, and the grouping of stateless ones.
+
+    Each group in `fused` is one query, its operators in the order of the flow and in one pool. Sources may be in it.
+    """
 
     revision: int
     pools: dict[str, PoolPlan]
     pool_of: dict[str, str]
     assignment: dict[str, tuple[int, ...]] = {}
     grouping: dict[str, str] = {}
+    fused: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def initial(
@@ -50,15 +55,19 @@ class Plan(msgspec.Struct, frozen=True):
         standby: Mapping[str, int] | None = None,
         grouping: Mapping[str, str] | None = None,
         shared: Iterable[Sequence[str]] = (),
+        fused: Iterable[Sequence[str]] = (),
     ) -> "Plan":
         """A pool for each operator, its substreams spread evenly in contiguous order.
 
         Each group in `shared` has one pool, `split+count`, with the largest number that one of its operators has.
+        So has each in `fused`, the pool of its last operator.
         """
         wanted = dict.fromkeys(topology.operators, executors) if isinstance(executors, int) else executors
         _check_sizes(topology, wanted)
         pool_of = {name: name for name in topology.operators}
         pool_of |= {name: "+".join(group) for group in shared for name in group}
+        groups = tuple(in_flow_order(topology, group) for group in fused)
+        pool_of |= {name: pool_of[group[-1]] for group in groups for name in group if name in pool_of}
         sizes = {pool: _largest(wanted, pool, pool_of, 1) for pool in pool_of.values()}
         pools = {pool: PoolPlan.of(size, _largest(standby or {}, pool, pool_of, 0)) for pool, size in sizes.items()}
         assignment = {
@@ -66,7 +75,7 @@ class Plan(msgspec.Struct, frozen=True):
             for name, operator in topology.operators.items()
             if operator.keyed
         }
-        return cls(0, pools, pool_of, assignment, dict(grouping or {}))
+        return cls(0, pools, pool_of, assignment, dict(grouping or {}), groups)
 
     def pool(self, operator: str) -> PoolPlan:
         return self.pools[self.pool_of[operator]]
@@ -83,6 +92,16 @@ class Plan(msgspec.Struct, frozen=True):
     def sharing(self, pool: str) -> list[str]:
         """The operators that `pool` serves."""
         return [operator for operator, its_pool in self.pool_of.items() if its_pool == pool]
+
+    def group(self, operator: str) -> tuple[str, ...]:
+        """All that is fused with `operator`, itself included, in the order of the flow."""
+        return next((group for group in self.fused if operator in group), (operator,))
+
+    @property
+    def unseen(self) -> frozenset[str]:
+        """Operators that are fused behind others: what passes between them is in no stream, and is not measured."""
+        groups = [[name for name in group if name in self.pool_of] for group in self.fused]
+        return frozenset(name for group in groups for name in group[1:])
 
     def after(self, decision: Decision, loads: Mapping[str, Sequence[float]] | None = None) -> "Plan":
         """The plan that `decision` leads to. `loads` weighs the substreams of an operator for an even spread."""
@@ -101,6 +120,10 @@ class Plan(msgspec.Struct, frozen=True):
                 changed = msgspec.structs.replace(
                     self, grouping={**self.grouping, decision.operator: decision.grouping}
                 )
+            case Fuse():
+                changed = self._fused(decision)
+            case Split():
+                changed = self._split(decision)
             case _:
                 return self
         return msgspec.structs.replace(changed, revision=self.revision + 1)
@@ -158,6 +181,45 @@ class Plan(msgspec.Struct, frozen=True):
             raise StaleDecisionError(f"executors {sorted(missing)} of {name!r} cannot be placed: no such executor")
         placed = msgspec.structs.replace(pool, locations={**pool.locations, **decision.locations})
         return msgspec.structs.replace(self, pools={**self.pools, name: placed})
+
+    def _fused(self, decision: Fuse) -> "Plan":
+        group = (*decision.others, decision.operator)
+        self._check_fusable(decision)
+        pool_of = {**self.pool_of, **dict.fromkeys(decision.others, self.pool_of[decision.operator])}
+        apart = tuple(each for each in self.fused if not set(each) & set(group))
+        return self._in_pools(pool_of, self.pools, (*apart, group))
+
+    def _check_fusable(self, decision: Fuse) -> None:
+        group = (*decision.others, decision.operator)
+        if len(set(group)) < max(2, len(group)):
+            raise StaleDecisionError(f"{', '.join(map(repr, group))} cannot be fused: name two or more, each once")
+        for name in decision.others:
+            if name not in self.pool_of:
+                raise StaleDecisionError(f"{name!r} cannot be fused: no such operator; {nearest(name, self.pool_of)}")
+            if name in self.assignment:
+                raise StaleDecisionError(f"{name!r} is keyed: it can be fused only as the last of its chain")
+        if torn := [each for each in self.fused if set(each) & set(group) and not set(each) <= set(group)]:
+            raise StaleDecisionError(f"{'+'.join(torn[0])} is fused already: split it first, or fuse all of it")
+
+    def _split(self, decision: Split) -> "Plan":
+        group = self.group(decision.operator)
+        (*others, _) = group
+        if not others:
+            raise StaleDecisionError(f"{decision.operator!r} is fused with nothing that it could be split from")
+        if fixed := [name for name in others if name not in self.pool_of or name in self.assignment]:
+            raise StaleDecisionError(f"{'+'.join(group)} stays fused: {fixed[0]!r} is a source or keyed, and not last")
+        if decision.executors < 1:
+            raise StaleDecisionError(f"{decision.executors} executors for each of {others}: at least 1 is needed")
+        pools = {**{name: PoolPlan.of(decision.executors) for name in others}, **self.pools}
+        pool_of = {**self.pool_of, **{name: name for name in others}}
+        return self._in_pools(pool_of, pools, tuple(each for each in self.fused if each != group))
+
+    def _in_pools(
+        self, pool_of: dict[str, str], pools: Mapping[str, PoolPlan], fused: tuple[tuple[str, ...], ...]
+    ) -> "Plan":
+        """With another pool for some operators; those that serve nobody then are gone."""
+        used = {name: pool for name, pool in pools.items() if name in pool_of.values()}
+        return msgspec.structs.replace(self, pools=used, pool_of=pool_of, fused=fused)
 
 
 def _largest(numbers: Mapping[str, int], pool: str, pool_of: Mapping[str, str], default: int) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from rheostat.decision import Decision, Move, Moves, Place, Regroup, Scale
+from rheostat.decision import Decision, Fuse, Move, Moves, Place, Regroup, Scale, Split
 
 
 def executors(number: float) -> str:
@@ -22,6 +22,10 @@ def describe(decision: Decision | None) -> str:
             return "place " + ", ".join(f"{e} on {spot.node}" for e, spot in decision.locations.items())
         case Regroup():
             return f"group by {decision.grouping}"
+        case Fuse():
+            return f"fuse {' and '.join(decision.others)} with it"
+        case Split():
+            return f"split it from what it is fused with, {executors(decision.executors)} for each"
     return "hold"
 
 

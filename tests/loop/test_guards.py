@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rheostat.decision import Hold, Location, Move, Moves, Place, Regroup, Scale
+from rheostat.decision import Fuse, Hold, Location, Move, Moves, Place, Regroup, Scale, Split
 from rheostat.loop.guards import Context, arbitrate
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.period import Ruling
@@ -151,6 +151,25 @@ def test_a_decision_that_does_not_fit_the_plan_is_refused_in_the_plans_words():
     assert refusal(move) == "substream 0 of 'sum' is not on executor 1"
     assert "did you mean 'sum'" in refusal(scale("summ", 3))
     assert "no such executor" in refusal(Place(operator="sum", locations={9: Location("n")}, reason="test"))
+
+
+def test_what_is_not_measured_because_it_is_fused_speaks_against_nothing():
+    fused = PLAN.after(Fuse(operator="part", reason="", others=("split",)))
+    assert accepts(scale("split", 3), plan=fused, unmeasured=("part",))
+    assert accepts(Split(operator="part", reason=""), plan=fused, unmeasured=("part",))
+    assert (
+        refusal(scale("part", 3), plan=fused, unmeasured=("split",)) == "the arrivals at 'split' could not be measured"
+    )
+
+
+def test_fusing_is_refused_while_one_of_the_operators_is_under_treatment():
+    fuse = Fuse(operator="part", reason="", others=("split",))
+    assert refusal(fuse, settling=frozenset({"split"})) == "a treatment of split is under way"
+
+
+def test_operators_that_form_no_chain_are_not_fused_and_the_reason_is_said():
+    fuse = Fuse(operator="sum", reason="", others=("split",))
+    assert refusal(fuse) == "'sum' does not read what 'split' writes, and nothing else"
 
 
 def test_a_second_decision_on_the_same_operator_is_refused():

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from rheostat.decision import Decision, Hold, Regroup, Scale
+from rheostat.chain import why_no_chain
+from rheostat.decision import Decision, Fuse, Hold, Regroup, Scale, Split
 from rheostat.duration import human
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.period import Ruling, Verdict
@@ -31,8 +32,13 @@ class Context:
     paused: bool = False
 
     def concerned(self, decision: Decision) -> list[str]:
-        """The operators that `decision` touches: all that share the pool."""
-        return self.plan.sharing(self.plan.pool_of[decision.operator])
+        """The operators that `decision` touches: all that share the pool, or one that is given up."""
+        named = (decision.operator, *(decision.others if isinstance(decision, Fuse) else ()))
+        return [
+            each
+            for pool in dict.fromkeys(map(self.plan.pool_of.__getitem__, named))
+            for each in self.plan.sharing(pool)
+        ]
 
 
 Guard = Callable[[Decision, Context, Plan], str | None]
@@ -51,8 +57,11 @@ def on_a_stale_snapshot(decision: Decision, context: Context, proposed: Plan) ->
 
 
 def on_missing_measurements(decision: Decision, context: Context, proposed: Plan) -> str | None:
-    """Neither more nor fewer executors are right when the load is not known (StreamSwitch 4.3)."""
-    for operator in context.concerned(decision):
+    """Neither more nor fewer executors are right when the load is not known (StreamSwitch 4.3).
+
+    Of operators that are fused only the first is measured.
+    """
+    for operator in (each for each in context.concerned(decision) if each not in context.plan.unseen):
         measures = context.measured.operators[operator]
         for what, rate in (("arrivals", measures.arrival_rate), ("completions", measures.completion_rate)):
             if rate is None:
@@ -81,6 +90,14 @@ def against_the_key(decision: Decision, context: Context, proposed: Plan) -> str
     return (
         f"{operator.name!r} is keyed by {operator.key!r} and nothing merges behind it: no {decision.grouping!r} there"
     )
+
+
+def across_no_chain(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    """Only a chain of operators can be fused, or split, while it runs."""
+    if not isinstance(decision, Fuse | Split):
+        return None
+    fused = proposed if isinstance(decision, Fuse) else context.plan
+    return why_no_chain(context.goal.topology, fused.group(decision.operator))
 
 
 def without_a_change(decision: Decision, context: Context, proposed: Plan) -> str | None:
@@ -114,6 +131,7 @@ GUARDS: tuple[Guard, ...] = (
     during_a_treatment,
     within_the_cool_down,
     against_the_key,
+    across_no_chain,
     without_a_change,
     beyond_the_bounds,
     beyond_the_budget,

@@ -7,6 +7,7 @@ reads them has a queue of known length in front of it, whatever the source is.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from rheostat.chain import in_flow_order
 from rheostat.errors import TopologyError, nearest
 from rheostat.topology import Operator, Source, Topology
 
@@ -53,6 +54,16 @@ class Unit:
         return tuple(name for name in self._own_streams if name not in read)
 
     @property
+    def stream(self) -> str:
+        """What all that it writes is called: like the last part, or like the unit where not only that one writes.
+
+        So the stream stays the same when others are fused with its writer.
+        """
+        last = self.parts[-1]
+        own = self.topology.operators[last].selectivities if last in self.topology.operators else {last: 1.0}
+        return last if set(own) >= {*self.outputs, *self.results} else self.name
+
+    @property
     def keyed(self) -> bool:
         return any(operator.keyed for operator in self.operators)
 
@@ -73,26 +84,11 @@ def units_of(topology: Topology, fused: Iterable[Sequence[str]] = ()) -> tuple[U
     _check_known(topology, groups)
     grouped = {name for group in groups for name in group}
     alone = [(part.name,) for part in topology.parts if part.name not in grouped]
-    units = [Unit(topology, _in_order(topology, group)) for group in (*alone, *groups)]
+    units = [Unit(topology, in_flow_order(topology, group)) for group in (*alone, *groups)]
     for unit in units:
         _check_unit(unit)
     position = {part.name: index for index, part in enumerate(topology.parts)}
     return tuple(sorted(units, key=lambda unit: position[unit.parts[0]]))
-
-
-def _in_order(topology: Topology, group: Sequence[str]) -> tuple[str, ...]:
-    """Producers first. Operators on a loop keep the order in which they are named."""
-    ordered: list[str] = []
-    waiting = list(group)
-    while waiting:
-        ready = next((name for name in waiting if not _feeders(topology, name) & set(waiting)), waiting[0])
-        waiting.remove(ready)
-        ordered.append(ready)
-    return tuple(ordered)
-
-
-def _feeders(topology: Topology, name: str) -> set[str]:
-    return {stream.producer for stream in topology.into(name)} - {name}
 
 
 def _check_known(topology: Topology, groups: Sequence[tuple[str, ...]]) -> None:

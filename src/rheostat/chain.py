@@ -1,0 +1,48 @@
+"""Which operators can be fused into one query, and split again, while they run: those that form a chain.
+
+Each reads one stream, which is all that the one before it writes and which nobody else reads. Only the last one may
+be keyed. So nothing but the last one's state and numbering has to go on, whether the others run with it or apart.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from rheostat.topology import Topology
+
+
+def in_flow_order(topology: Topology, group: Sequence[str]) -> tuple[str, ...]:
+    """Producers first. Operators on a loop keep the order in which they are named."""
+    ordered: list[str] = []
+    waiting = list(group)
+    while waiting:
+        ready = next((name for name in waiting if not _feeders(topology, name) & set(waiting)), waiting[0])
+        waiting.remove(ready)
+        ordered.append(ready)
+    return tuple(ordered)
+
+
+def why_no_chain(topology: Topology, group: Sequence[str]) -> str | None:
+    """Why the operators of `group` cannot be fused or split while they run, in words; None if they can."""
+    if sources := [name for name in group if name in topology.sources]:
+        return f"{sources[0]!r} is a source: it can be fused only from the start"
+    ordered = in_flow_order(topology, group)
+    if len(ordered) < 2:
+        return f"{', '.join(map(repr, ordered))} alone is no chain: name at least two operators"
+    (*before_last, _) = ordered
+    if keyed := [name for name in before_last if topology.operator(name).keyed]:
+        return f"{keyed[0]!r} is keyed: only the last of a chain may be, {ordered[-1]!r} is that"
+    if len(topology.into(ordered[0])) != 1 or topology.into(ordered[0])[0].producer in ordered:
+        return f"{ordered[0]!r} does not read exactly one stream from outside: a chain begins with one that does"
+    gaps = [_gap(topology, producer, consumer) for producer, consumer in pairwise(ordered)]
+    return next((gap for gap in gaps if gap is not None), None)
+
+
+def _gap(topology: Topology, producer: str, consumer: str) -> str | None:
+    if topology.operator(consumer).inputs != (producer,):
+        return f"{consumer!r} does not read what {producer!r} writes, and nothing else"
+    others = sorted({stream.consumer for stream in topology.out_of(producer)} - {consumer})
+    return f"{producer!r} is read by {', '.join(map(repr, others))} as well" if others else None
+
+
+def _feeders(topology: Topology, name: str) -> set[str]:
+    return {stream.producer for stream in topology.into(name)} - {name}
