@@ -177,5 +177,5 @@ def test_counts_come_from_a_snapshot_and_what_it_lacks_is_unknown():
     )
     found = Counts.of(snapshot, "count", 3)
     assert found.owners.tolist() == [NO_EXECUTOR, 4, NO_EXECUTOR]
-    np.testing.assert_array_equal(found.arrived, [np.nan, 10, np.nan])
+    np.testing.assert_array_equal(found.arrived, [3, 10, np.nan])
     np.testing.assert_array_equal(found.completed, [np.nan, 7, np.nan])

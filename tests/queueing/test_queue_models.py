@@ -258,7 +258,7 @@ def test_changes_are_differences_of_the_mean_number_of_tuples(model):
     change = model.changes(int(model.fewest()))
     for before, after in pairwise(times):
         expected = model.arrival_rate * (after - before)
-        assert change() == pytest.approx(expected, rel=1e-6, abs=1e-9 * model.arrival_rate * times[0])
+        assert next(change) == pytest.approx(expected, rel=1e-6, abs=1e-9 * model.arrival_rate * times[0])
 
 
 @given(st.lists(MODELS, min_size=1, max_size=8), st.integers(0, 5))
@@ -271,4 +271,4 @@ def test_models_side_by_side_change_by_the_very_same_bits(models, more):
             block = np.vstack([stack.block(3), stack.block(4)])
             for column, (model, k) in enumerate(zip(family, executors, strict=True)):
                 change = model.changes(k)
-                assert block[:, column].tolist() == [change() for _ in range(7)]
+                assert block[:, column].tolist() == [next(change) for _ in range(7)]

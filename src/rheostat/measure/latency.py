@@ -38,13 +38,13 @@ class Counts:
     @classmethod
     def of(cls, snapshot: Snapshot, operator: str, substreams: int) -> "Counts":
         """What `snapshot` says about `operator`; a substream it does not mention is not known."""
+        states = snapshot.substreams_of(operator)
+        told = [state.index for state in states]
         arrived, completed = np.full(substreams, np.nan), np.full(substreams, np.nan)
         owners = np.full(substreams, NO_EXECUTOR)
-        for state in snapshot.substreams_of(operator):
-            if state.arrived is not None and state.completed is not None:
-                arrived[state.index], completed[state.index] = state.arrived, state.completed
-            if state.executor is not None:
-                owners[state.index] = state.executor
+        arrived[told] = np.array([state.arrived for state in states], dtype=np.float64)
+        completed[told] = np.array([state.completed for state in states], dtype=np.float64)
+        owners[told] = [NO_EXECUTOR if state.executor is None else state.executor for state in states]
         return cls(arrived, completed, owners)
 
 
@@ -65,6 +65,7 @@ class LatencyFromCounts:
         self._window = window_slots
         self._horizon = max(horizon_slots, window_slots + 2)
         self._slot = _NEVER
+        self._columns = np.arange(substreams)
         self._last_slot = np.full(substreams, _NEVER)
         self._first_slot = np.full(substreams, _NEVER)
         self._last_completed = np.zeros(substreams)
@@ -117,8 +118,7 @@ class LatencyFromCounts:
         return np.where(self.known, _ratio(arrived, (self._last_slot - start) * self._slot_s), np.nan)
 
     def _at(self, slots: Ints) -> Floats:
-        columns = np.arange(slots.size)
-        return np.asarray(self._arrived[slots % len(self._arrived), columns])
+        return np.asarray(self._arrived[slots % len(self._arrived), self._columns])
 
     def _fell(self, counts: Counts) -> NDArray[np.bool_]:
         return np.asarray((counts.arrived < self._at(self._last_slot)) | (counts.completed < self._last_completed))
@@ -156,6 +156,13 @@ class LatencyFromCounts:
         if not chosen.size:
             return
         known_at = self._last_slot[chosen]
+        if known_at.min() == slot - 1:
+            self._work_off(chosen, slot, counts.arrived[chosen], counts.completed[chosen])
+        else:
+            self._interpolate(chosen, known_at, slot, counts)
+        self._last_slot[chosen] = slot
+
+    def _interpolate(self, chosen: Ints, known_at: Ints, slot: int, counts: Counts) -> None:
         arrived, completed = self._at(self._last_slot)[chosen], self._last_completed[chosen]
         for each in range(int(known_at.min()) + 1, slot + 1):
             due = known_at < each
@@ -163,7 +170,6 @@ class LatencyFromCounts:
             now_arrived = arrived[due] + (counts.arrived[chosen[due]] - arrived[due]) * share
             now_completed = completed[due] + (counts.completed[chosen[due]] - completed[due]) * share
             self._work_off(chosen[due], each, now_arrived, now_completed)
-        self._last_slot[chosen] = slot
 
     def _work_off(self, chosen: Ints, slot: int, arrived: Floats, completed: Floats) -> None:
         self._arrived[slot % len(self._arrived), chosen] = arrived

@@ -1,7 +1,7 @@
 """M/M/k and GI/G/k: all executors of an operator serve one queue (DRS eq. 1 to 3, and 5)."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -56,10 +56,11 @@ class GIGk(Rates, frozen=True):
     stack: ClassVar[type[_ErlangStack]] = _ErlangStack
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, scv in (("arrival", self.arrival_scv), ("service", self.service_scv)):
-            if not 0.0 <= scv < math.inf:
-                raise ConfigError(f"{name} SCV {scv!r} must be a variance over a squared mean, 0 or more")
+        Rates.__post_init__(self)
+        if not (0.0 <= self.arrival_scv < math.inf and 0.0 <= self.service_scv < math.inf):
+            arrival_is_wrong = not 0.0 <= self.arrival_scv < math.inf
+            wrong = ("arrival", self.arrival_scv) if arrival_is_wrong else ("service", self.service_scv)
+            raise ConfigError(f"{wrong[0]} SCV {wrong[1]!r} must be a variance over a squared mean, 0 or more")
 
     def variability(self) -> float:
         """The factor (a + s)/2 by which eq. 5 stretches the queueing delay of M/M/k."""
@@ -73,24 +74,19 @@ class GIGk(Rates, frozen=True):
         waiting = self.variability() * mean_waiting(executors, self.load())
         return waiting / self.arrival_rate + 1.0 / self.service_rate
 
-    def changes(self, executors: int) -> Callable[[], float]:
+    def changes(self, executors: int) -> Iterator[float]:
         load = self.arrival_rate / self.service_rate
         scale = 0.5 * (self.arrival_scv + self.service_scv) * load
         inverse = inverse_blocking(executors, load)
         k = float(executors)
         spare = k - load
         waiting = scale * k / (spare * (spare * inverse + load))
-
-        def change() -> float:
-            nonlocal k, inverse, waiting
+        while True:
             k += 1.0
             inverse = 1.0 + inverse * k / load
             spare = k - load
-            before = waiting
-            waiting = scale * k / (spare * (spare * inverse + load))
-            return waiting - before
-
-        return change
+            before, waiting = waiting, scale * k / (spare * (spare * inverse + load))
+            yield waiting - before
 
     def best(self, least: int = 1) -> float:
         """Without arrivals, or without variation, nobody ever waits and no executor more helps."""

@@ -1,9 +1,9 @@
 """The best order for a few stations: a heap of their next changes, one executor at a time (DRS Algorithm 1)."""
 
-import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from heapq import heapify, heapreplace
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
+from math import inf
 
 import msgspec
 
@@ -31,26 +31,26 @@ class GreedyOrder(msgspec.Struct, frozen=True):
 def greedy_order(lanes: Lanes[FallingModel], spare: int) -> GreedyOrder:
     """The best `spare` executors, fewer when no more of them gain; ties go to the station declared first."""
     heap = []
+    lowest, highest = lanes.lowest, lanes.highest
     for station, model in enumerate(lanes.models):
-        change = model.changes(lanes.lowest[station])
-        if lanes.highest[station] < math.inf:
-            change = _at_most(int(lanes.highest[station]) - lanes.lowest[station], change)
-        heap.append((change(), station, change))
+        changes = model.changes(lowest[station])
+        if highest[station] < inf:
+            changes = _at_most(int(highest[station]) - lowest[station], changes)
+        heap.append((next(changes), station, changes))
     heapify(heap)
     given: list[int] = []
-    changes: list[float] = []
+    gains: list[float] = []
     for _ in range(spare):
         if given:
-            heapreplace(heap, (change(), station, change))
-        best, station, change = heap[0]
+            heapreplace(heap, (next(changes), station, changes))
+        best, station, changes = heap[0]
         if best >= 0.0:
             break
         given.append(station)
-        changes.append(best)
-    return GreedyOrder(lanes, given, changes)
+        gains.append(best)
+    return GreedyOrder(lanes, given, gains)
 
 
-def _at_most(times: int, change: Callable[[], float]) -> Callable[[], float]:
+def _at_most(times: int, changes: Iterator[float]) -> Iterator[float]:
     """The first changes only; after them an executor is out of the question."""
-    allowed = (change() for _ in range(times))
-    return chain(allowed, repeat(math.inf)).__next__
+    return chain(islice(changes, times), repeat(inf))

@@ -5,7 +5,7 @@ M/M/1 queues side by side and micro-batches are of this kind. Each step is known
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -44,17 +44,13 @@ class Hyperbolic(Rates, frozen=True):
         """`fall` and `rise`, both 0 or more, in tuples."""
         raise NotImplementedError
 
-    def changes(self, executors: int) -> Callable[[], float]:
+    def changes(self, executors: int) -> Iterator[float]:
         fall, rise = self.hyperbola()
         load, k = self.load(), float(executors)
-
-        def change() -> float:
-            nonlocal k
+        while True:
             spare = k - load
             k += 1.0
-            return rise - fall / (spare * (spare + 1.0))
-
-        return change
+            yield rise - fall / (spare * (spare + 1.0))
 
     def best(self, least: int = 1) -> float:
         """The smallest k whose successor is no better: u(u+1) ≥ fall/rise."""
@@ -67,6 +63,6 @@ class Hyperbolic(Rates, frozen=True):
     def _first_without_gain(self, guess: int) -> int:
         """From `guess`, the root rounded down, to the next k: the sign of the change itself decides."""
         k = max(guess, int(super().fewest()))
-        while self.changes(k)() < 0.0:
+        while next(self.changes(k)) < 0.0:
             k += 1
         return k

@@ -1,6 +1,6 @@
 """The one interface of all queueing models: how long a tuple stays at an operator with k executors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -57,8 +57,8 @@ class FallingModel(Model, Protocol):
     stack: ClassVar[StackType]
     """How many models of this family are stepped together."""
 
-    def changes(self, executors: int) -> Callable[[], float]:
-        """A function whose calls give λ·(E[T_i](k+1) − E[T_i](k)) for k = `executors` and on, one after the other.
+    def changes(self, executors: int) -> Iterator[float]:
+        """λ·(E[T_i](k+1) − E[T_i](k)) for k = `executors` and on, one after the other without end.
 
         By Little's law, what one more executor does to the mean number of tuples at the operator: negative and
         rising up to `best()`.

@@ -64,8 +64,8 @@ class Network(msgspec.Struct, frozen=True):
             raise ConfigError(f"external rate {self.external_rate!r} must be a number of tuples a second above 0")
         if not self.stations:
             raise ConfigError("a network without operators has nothing to allocate: give at least one")
-        names = self.names()
-        if len(set(names)) < len(names):
+        if len({station.name for station in self.stations}) < len(self.stations):
+            names = self.names()
             twice = next(name for name in names if names.count(name) > 1)
             raise ConfigError(f"two operators are named {twice!r}: names must differ")
 

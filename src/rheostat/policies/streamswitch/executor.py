@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+
+import msgspec
 
 from rheostat.policies.streamswitch.capacity import Capacity, Stress
 
 
-class Substream(NamedTuple):
+class Substream(msgspec.Struct, frozen=True, gc=False):
     """λ^k, and the mean latency of what completed in the window; None when nothing did."""
 
     id: int

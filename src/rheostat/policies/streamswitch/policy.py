@@ -145,7 +145,7 @@ class StreamSwitch:
 
     def _limits(self, numbers: Sequence[int], pool: str, operators: list[str]) -> Thresholds:
         """Of several operators that share a pool, the tightest."""
-        rate = sum(self._capacity(pool, None, number).service_rate for number in numbers) / len(numbers)
+        rate = sum(self._rate(pool, number) for number in numbers) / len(numbers)
         found: list[Thresholds] = []
         for name in operators:
             if (latency_s := self._bounds.latency_s(name)) is not None:
@@ -156,10 +156,13 @@ class StreamSwitch:
         return min(found, key=lambda limits: limits.latency_s)
 
     def _capacity(self, pool: str, batch_cost_s: float | None, executor: int) -> Capacity:
+        return Capacity(self._rate(pool, executor), self.options.epsilon, batch_cost_s)
+
+    def _rate(self, pool: str, executor: int) -> float:
         rate = self._service[pool].rate(executor)
         if rate is None:
             raise NotKnownError(f"the service rate of executor {executor} is not known yet")
-        return Capacity(rate, self.options.epsilon, batch_cost_s)
+        return rate
 
     def _room(self, observation: Observation, pool: str, operators: list[str], spare: float) -> Room:
         budget, wanted = self._goal.budget, observation.plan.pools[pool]
