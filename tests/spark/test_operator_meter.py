@@ -122,7 +122,7 @@ def test_rows_are_split_as_in_the_sampled_batch_those_before_it_included():
     read(meter)
     assert meter.portion(0) is None
     assert meter.substreams([0, 1])[0] == SubstreamState("count", 0, 0)
-    meter.sample = BatchTasks(1, ((task(0, "7", 30), task(1, "8", 10)),))
+    meter.take(BatchTasks(1, ((task(0, "7", 30), task(1, "8", 10)),)))
     runtime.records.append(record(1, 11.0, 40))
     runtime.streams = {"split": (arrival(5, 12.0, 8),)}
     read(meter)
@@ -135,7 +135,7 @@ def test_rows_are_split_as_in_the_sampled_batch_those_before_it_included():
 def test_costs_of_batches_follow_from_the_sample():
     runtime = FakeRuntime()
     meter = OperatorMeter(runtime, "count")
-    meter.sample = BatchTasks(1, ((task(0, "7", 30), task(1, "8", 10)),))
+    meter.take(BatchTasks(1, ((task(0, "7", 30), task(1, "8", 10)),)))
     runtime.records = [record(0, 10.0, 100), record(1, 11.0, 40)]
     state = read(meter)
     assert state.batch == Batch(2, 2.0, 1.5, 4)
@@ -204,7 +204,7 @@ def test_counters_go_on_from_those_of_an_earlier_run_of_the_driver():
     assert (state.arrived, state.completed, state.queued, state.batch.count) == (500, 450, 50, 9)
     assert meter.stream("split") == (500, 5000)
     runtime.records, runtime.streams = [record(10, 10.0, 50)], {"split": ()}
-    meter.sample = BatchTasks(10, ((task(0, "7", 1), task(1, "8", 1)),))
+    meter.take(BatchTasks(10, ((task(0, "7", 1), task(1, "8", 1)),)))
     state = read(meter)
     assert (state.arrived, state.completed, state.batch.count) == (500, 500, 10)
     assert state.busy_s == pytest.approx(30.5)

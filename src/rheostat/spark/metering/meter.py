@@ -5,10 +5,11 @@ in the streams, the pools' last report, and the driver's bookkeeping of executor
 none waits. Rows are exact; how they are split over executors and substreams is sampled (see `tasks`).
 
 An operator's useful time is that of its pool's executors where it has the pool to itself, and else follows from the
-sampled tasks. An executor counts as one, whatever its slots: it is useful all the time when all of them are.
+sampled tasks. An executor counts as one, whatever its slots: it is useful all the time when all of them are. What a
+task costs however few its rows are is not useful time (see `work`): it belongs to the fixed cost of a batch.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
@@ -83,7 +84,7 @@ class Meter:
         runs = {run: operator for operator in self._operators.values() if (run := operator.run_id) is not None}
         samples = self._sampler.sample({run: operator.last_batch for run, operator in runs.items()})
         for run, sample in samples.items():
-            runs[run].sample = sample
+            runs[run].take(sample)
 
     def _useful(self, report: PoolsReport, useful_s: Mapping[str, float]) -> dict[Member, float]:
         """Useful time under each number, from that of Spark's executors. What is gone still counts for its pool."""
@@ -92,11 +93,18 @@ class Meter:
             key = (member.pool, member.number)
             odometer = self._busy.setdefault(key, Odometer())
             if member.spark is not None and member.spark.id in useful_s:
-                odometer.read(member.spark.id, useful_s[member.spark.id])
+                share = self._share_of_work(report.plan.sharing(member.pool), member.spark.id)
+                odometer.read(member.spark.id, useful_s[member.spark.id], share)
             useful[key] = odometer.total
         for key in self._busy.keys() - useful.keys():
             self._retired_s[key[0]] = self._retired_s.get(key[0], 0.0) + self._busy.pop(key).total
         return useful
+
+    def _share_of_work(self, operators: Iterable[str], executor: str) -> float:
+        """Of the time for which tasks kept an executor busy, as far as the last batches tell."""
+        sampled = [self._operators[name].worked_s(executor) for name in operators]
+        ran_s = sum(each for _, each in sampled)
+        return sum(each for each, _ in sampled) / ran_s if ran_s else 1.0
 
     def _operator(self, operator: OperatorMeter, report: PoolsReport, now_s: float) -> OperatorState:
         pool = report.plan.pool_of.get(operator.name)

@@ -10,6 +10,7 @@ from rheostat.spark.metering.progress import parse_progress
 from rheostat.spark.metering.service_spread import ServiceSpread
 from rheostat.spark.metering.tally import Portion, Split, Spread, Traffic, merged
 from rheostat.spark.metering.tasks import BatchTasks
+from rheostat.spark.metering.work import Works
 from rheostat.spark.queries.batches import BatchRecord
 from rheostat.spark.queries.query import UnitQuery
 from rheostat.spark.queries.record import RecordFunction
@@ -18,7 +19,7 @@ from rheostat.spark.streams.stream import Arrival
 
 
 class OperatorMeter:
-    """One operator. In each reading: `look`, put a new `sample` if there is one, `book`, then ask.
+    """One operator. In each reading: `look`, `take` a new sample if there is one, `book`, then ask.
 
     Of operators that are fused into one query, the first one is measured; the others' rows do not show.
     """
@@ -32,7 +33,10 @@ class OperatorMeter:
         self._has_choice = costs and not operator.keyed
         self._asked: StreamingQuery | None = None
         self._run_id: str | None = None
-        self.sample: BatchTasks | None = None
+        self._sample: BatchTasks | None = None
+        self._works = Works()
+        self._worked_s: dict[str, float] = {}
+        self._ran_s: dict[str, float] = {}
         self.last_batch = -1
         self.entry_latency: Latency | None = None
         self._latency: Latency | None = None
@@ -91,26 +95,39 @@ class OperatorMeter:
         if self._fresh and self._substream_count:
             self._state_bytes = self._state()
 
+    def take(self, sample: BatchTasks) -> None:
+        """The tasks of the last batch."""
+        self._sample = sample
+        self._worked_s = self._works.of(sample, self._runtime.timings(self.name) if self._is_alone else None)
+        self._ran_s = sample.run_s()
+
+    def worked_s(self, executor: str) -> tuple[float, float]:
+        """What Spark's executor of this name worked on the last batch, and for how long it was kept busy by it. One
+        that had no part in it is taken to be like all together."""
+        if executor in self._ran_s:
+            return self._worked_s.get(executor, 0.0), self._ran_s[executor]
+        return sum(self._worked_s.values()), sum(self._ran_s.values())
+
     def book(self, numbers: Mapping[str, int], slots: Mapping[str, int]) -> None:
         """Split what was counted over executors and substreams; `numbers` and `slots` are those of Spark's
         executors, by its names for them."""
         self._unbooked += sum(sum(batch.rows.values()) for batch in self._fresh)
-        if self.sample is None:
+        if self._sample is None:
             return
-        shares = self.sample.by_executor()
+        shares = self._sample.by_executor()
         self._executor_shares = {numbers[e]: share for e, share in shares.items() if e in numbers}
         self._substream_shares = self._shares_of_substreams()
         self._by_executor.add(self._unbooked, self._executor_shares)
         self._by_substream.add(self._unbooked, dict(enumerate(self._substream_shares or ())))
         self._unbooked = 0
-        self._book_costs([run_s / max(1, slots.get(e, 1)) for e, run_s in self.sample.run_s().items()])
+        self._book_costs([work_s / max(1, slots.get(e, 1)) for e, work_s in self._worked_s.items()])
 
     def _book_costs(self, useful_s: Sequence[float]) -> None:
         """`useful_s` is what each executor worked on the sampled batch. The rest of a batch is its fixed cost."""
-        assert self.sample is not None
+        assert self._sample is not None
         longest_s = max(useful_s, default=0.0)
         self._sampled_s += sum(useful_s) * len(self._fresh)
-        self._tasks += self.sample.count * len(self._fresh)
+        self._tasks += self._sample.count * len(self._fresh)
         self._fixed_s += sum(max(0.0, batch.duration_s - longest_s) for batch in self._fresh)
 
     def state(self, now_s: float, busy_s: float | None, grouping: str) -> OperatorState:
@@ -126,7 +143,7 @@ class OperatorMeter:
             completed=self._completed,
             lost=0,
             queued=self._queued,
-            busy_s=self._busy_s if busy_s is not None or self.sample is not None else None,
+            busy_s=self._busy_s if busy_s is not None or self._sample is not None else None,
             latency=self._latency,
             oldest_s=self._oldest_s(now_s),
             arrival_scv=self._arrivals.scv(),
@@ -137,7 +154,7 @@ class OperatorMeter:
 
     def portion(self, number: int) -> Portion | None:
         """What the executor of this number did of it; None before the first sample."""
-        if self.sample is None or self._queued is None:
+        if self._sample is None or self._queued is None:
             return None
         return self._by_executor.portion(number, self._queued, self._executor_shares.get(number, 0.0))
 
@@ -181,6 +198,11 @@ class OperatorMeter:
     def _is_first(self) -> bool:
         """Whether it is the first operator of its query: what the query reads is what it reads."""
         return self._query() is not None
+
+    @property
+    def _is_alone(self) -> bool:
+        unit_query = self._unit_query()
+        return unit_query is not None and len(unit_query.unit.operators) == 1
 
     @property
     def _reads_streams(self) -> bool:
@@ -239,12 +261,12 @@ class OperatorMeter:
             self._by_stream[stream] = self._by_stream.get(stream, 0) + count
 
     def _sampled_costs(self) -> tuple[float | None, int | None]:
-        return (None, None) if self.sample is None else (self._fixed_s, round(self._tasks))
+        return (None, None) if self._sample is None else (self._fixed_s, round(self._tasks))
 
     def _shares_of_substreams(self) -> list[float] | None:
-        if not self._substream_count or self.sample is None:
+        if not self._substream_count or self._sample is None:
             return None
-        return self.sample.by_substream(self._substream_count) or self._substream_shares
+        return self._sample.by_substream(self._substream_count) or self._substream_shares
 
     def _substream(self, index: int) -> tuple[int | None, int | None, int | None]:
         if self._substream_shares is None or self._queued is None:

@@ -33,18 +33,18 @@ class BatchTasks:
 
     def run_s(self) -> dict[str, float]:
         """What each executor worked on it, in slot seconds."""
-        return _summed((task.executor_id, _run_s(task)) for stage in self.stages for task in stage)
+        return _summed((task.executor_id, run_s_of(task)) for stage in self.stages for task in stage)
 
     def by_executor(self) -> dict[str, float]:
         """The share of the rows that each executor served, by its name."""
-        return _shares(_summed((task.executor_id, _rows(task)) for task in self._main()), self._run_shares())
+        return _shares(_summed((task.executor_id, rows_of(task)) for task in self.main()), self._run_shares())
 
     def by_substream(self, substreams: int) -> list[float] | None:
         """The share of the rows in each substream; None if no stage has a task for each of them."""
         stage = self._keyed(substreams)
         if stage is None:
             return None
-        shares = _shares(_summed((task.partition_id, _rows(task)) for task in stage), {})
+        shares = _shares(_summed((task.partition_id, rows_of(task)) for task in stage), {})
         return [shares.get(index, 0.0) for index in range(substreams)]
 
     def owners(self, substreams: int) -> list[str | None]:
@@ -52,9 +52,9 @@ class BatchTasks:
         ran = {task.partition_id: task.executor_id for task in self._keyed(substreams) or ()}
         return [ran.get(index) for index in range(substreams)]
 
-    def _main(self) -> tuple[TaskFigures, ...]:
+    def main(self) -> tuple[TaskFigures, ...]:
         """The stage in which most of the work was done."""
-        return max(self.stages, key=lambda stage: sum(_run_s(task) for task in stage), default=())
+        return max(self.stages, key=lambda stage: sum(run_s_of(task) for task in stage), default=())
 
     def _keyed(self, substreams: int) -> tuple[TaskFigures, ...] | None:
         """State lies in the last stage that has as many tasks as there are substreams, and reads a shuffle."""
@@ -106,11 +106,13 @@ def _origin(stage: StageFigures | None) -> tuple[str, int]:
     return (found[1], int(found[2])) if found else ("", -1)
 
 
-def _run_s(task: TaskFigures) -> float:
+def run_s_of(task: TaskFigures) -> float:
+    """How long its executor ran it."""
     return task.task_metrics.executor_run_time * _MS if task.task_metrics else 0.0
 
 
-def _rows(task: TaskFigures) -> float:
+def rows_of(task: TaskFigures) -> float:
+    """What it read."""
     metrics = task.task_metrics
     return 0.0 if metrics is None else metrics.shuffle_read_metrics.records_read or metrics.input_metrics.records_read
 
