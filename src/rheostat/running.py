@@ -26,6 +26,7 @@ from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import Snapshot
 from rheostat.spark.embedded.cluster import ClusterAddress, EmbeddedCluster, NodeStatus
+from rheostat.spark.executors.homes import Together
 from rheostat.spark.executors.no_pools import NoPools
 from rheostat.spark.executors.pools import Pools
 from rheostat.spark.metering.meter import Meter
@@ -114,14 +115,14 @@ def start(
 
     It runs in the session `spark`, or in one made for `master` or `cluster` with Spark's `settings`, which ends
     with it. `executors` and `standby` are what it starts with, by operator, unless the journal in `directory` knows
-    better. Each group of operators in `shared` has one pool of executors, each in `fused` one query as well. `nodes`
-    pins an operator's pool to a node. Results go to `sinks`, by operator; by default to files in `directory`.
+    better. Each group of operators in `shared` has one pool of executors, each in `fused` one query as well, until a
+    decision says otherwise. `nodes` pins an operator's pool to a node. Results go to `sinks`, by operator; by default
+    to files in `directory`.
     """
     goal = Goal(topology, _slas(sla), budget or Budget())
     decider = make_policy(policy, goal, options)
     loop = LoopOptions(period, t_ra=t_ra, settle=settle, dry_run=dry_run)
-    groups = [tuple(group) for group in fused]
-    initial = Plan.initial(topology, executors, standby=standby, shared=_sharing(topology, groups, shared))
+    initial = Plan.initial(topology, executors, standby=standby, shared=shared, fused=fused)
     folder = Path(directory)
     with ExitStack() as undo:
         session = spark or undo.enter_context(_session(topology.name, master, cluster, settings))
@@ -131,16 +132,16 @@ def start(
             session,
             folder,
             sinks=sinks,
-            fused=groups,
+            fused=initial.fused,
             placement=lambda operator, df: pools[0].place(operator, df),
         )
         undo.callback(runtime.directory.release)
         journal = undo.enter_context(Journal(folder / JOURNAL))
         resumed = journal.resume(topology)
         plan = initial if resumed is None else resumed.plan
-        pools.append(_pools(session, topology, plan, nodes, folder))
+        pools.append(_pools(session, topology, plan, nodes, folder, lambda: runtime.fused))
         undo.callback(pools[0].close)
-        plant = SparkPlant(topology, pools[0], lambda: meter.read(), dealt_by(runtime))
+        plant = SparkPlant(topology, pools[0], lambda: meter.read(), dealt_by(runtime), runtime)
         meter = Meter(
             runtime,
             session,
@@ -168,14 +169,6 @@ def run(topology: Blueprint, *, for_: Duration | None = None, **options: Any) ->
             _LOG.info("stopping after the batches under way")
 
 
-def _sharing(
-    topology: Blueprint, fused: Iterable[Sequence[str]], shared: Iterable[Sequence[str]]
-) -> list[tuple[str, ...]]:
-    """The groups that have a pool in common: one query cannot be in several. A source is in none."""
-    groups = [tuple(name for name in group if name not in topology.sources) for group in (*fused, *shared)]
-    return [group for group in groups if len(group) > 1]
-
-
 def _slas(sla: str | SLA | Sequence[SLA]) -> tuple[SLA, ...]:
     if isinstance(sla, str):
         return (SLA.parse(sla),)
@@ -198,13 +191,19 @@ def _session(
 
 
 def _pools(
-    spark: SparkSession, topology: Blueprint, plan: Plan, nodes: Mapping[str, str] | None, folder: Path
+    spark: SparkSession,
+    topology: Blueprint,
+    plan: Plan,
+    nodes: Mapping[str, str] | None,
+    folder: Path,
+    together: Together,
 ) -> Pools | NoPools:
     master = str(spark.sparkContext.master)
     if master.startswith("local") and not master.startswith("local-cluster"):
         return NoPools(plan)
-    by_pool = {plan.pool_of.get(name, name): node for name, node in (nodes or {}).items()}
-    return Pools(spark, topology, plan, nodes=by_pool, directory=str(folder.absolute()))
+    # An operator that shares a pool now may have one of its own later.
+    by_pool = {**(nodes or {}), **{plan.pool_of.get(name, name): node for name, node in (nodes or {}).items()}}
+    return Pools(spark, topology, plan, nodes=by_pool, directory=str(folder.absolute()), together=together)
 
 
 def _nodes_of(cluster: EmbeddedCluster | ClusterAddress | None) -> tuple[NodeStatus, ...]:

@@ -1,7 +1,7 @@
 """Spark as the plant of the control loop: a topology's queries, observed and made to follow a plan.
 
 A thread of its own follows the plan, so that telling it costs the control loop nothing and a new executor begins
-to serve as soon as it is warm, not at the loop's next turn.
+to serve as soon as it is warm, not at the loop's next turn. Which operators share a query is followed beside it.
 """
 
 import logging
@@ -15,6 +15,7 @@ from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, Snapshot
 from rheostat.spark.executors.no_pools import NoPools
 from rheostat.spark.executors.pools import PoolMember, Pools
+from rheostat.spark.queries.arranger import UNFUSED, Arrangeable, Arranger
 from rheostat.spark.queries.dealer import Deal, Dealer
 from rheostat.topology import Topology
 
@@ -24,10 +25,18 @@ _LOG = logging.getLogger(__name__)
 
 
 class SparkPlant:
-    """`pools` follow the plan from `start` to `stop`; `observe` is the meter's, `deal` the runtime's."""
+    """`pools` follow the plan from `start` to `stop`; `observe` is the meter's, `deal` and `queries` the runtime's."""
 
-    def __init__(self, topology: Topology, pools: Pools | NoPools, observe: Callable[[], Snapshot], deal: Deal) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        pools: Pools | NoPools,
+        observe: Callable[[], Snapshot],
+        deal: Deal,
+        queries: Arrangeable = UNFUSED,
+    ) -> None:
         self._topology, self._pools, self._observe = topology, pools, observe
+        self._arranger = Arranger(queries)
         self._dealer = Dealer(topology, deal)
         self._clock = WallClock()
         self._trouble: str | None = None
@@ -52,6 +61,7 @@ class SparkPlant:
         self._woken.set()
         if self._follower.is_alive():
             self._follower.join()
+        self._arranger.close()
 
     def observe(self) -> Snapshot:
         return self._observe()
@@ -59,12 +69,12 @@ class SparkPlant:
     def apply(self, plan: Plan) -> tuple[str, ...]:
         self._pools.follow(plan)
         self._woken.set()
-        trouble = () if self._trouble is None else (self._trouble,)
-        return (*trouble, *self._pools.report.obstacles)
+        troubles = [trouble for trouble in (self._trouble, self._arranger.obstacle) if trouble is not None]
+        return (*troubles, *self._pools.report.obstacles)
 
     def reached(self, plan: Plan) -> frozenset[str]:
         report = self._pools.report
-        return report.reached if report.plan == plan else frozenset()
+        return report.reached - self._arranger.differs_at(plan.fused) if report.plan == plan else frozenset()
 
     def _follow(self) -> None:
         while not self._stopped.is_set():
@@ -74,15 +84,17 @@ class SparkPlant:
 
     def _step(self) -> bool:
         try:
-            report = self._pools.step(self._clock.now())
-            self._dealer.tell(report.plan, _serving_slots(report.members))
+            now_s = self._clock.now()
+            report = self._pools.step(now_s)
+            self._arranger.follow(report.plan.fused, report.homes, now_s)
+            self._dealer.tell(report.plan, _serving_slots(report.members), self._arranger.fused)
         except Exception as error:  # the next step may succeed, and the queries go on anyway
             if self._trouble is None:
                 _LOG.warning("the pools could not be looked after", exc_info=True)
             self._trouble = f"the pools could not be looked after: {error}"
             return True
         self._trouble = None
-        return report.settled
+        return report.settled and not self._arranger.differs_at(report.plan.fused)
 
 
 def _serving_slots(members: Iterable[PoolMember]) -> Counter[str]:

@@ -13,9 +13,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 LINES = ["to be or not to be", "that is the question"] * 20
 
 
-@pytest.mark.parametrize("together", ["shared", "fused"])
+@pytest.mark.parametrize(("together", "pool"), [("shared", "split+count"), ("fused", "count")])
 def test_operators_share_the_executors_of_a_pool_on_the_node_that_has_the_label(
-    free, cluster, tmp_path, eventually, together
+    free, cluster, tmp_path, eventually, together, pool
 ):
     inbox = tmp_path / "inbox"
     inbox.mkdir()
@@ -33,11 +33,11 @@ def test_operators_share_the_executors_of_a_pool_on_the_node_that_has_the_label(
     with start(topology, policy="static", spark=free, listeners=[seen.append], **options) as running:
         running.runtime.drain()
         rows = running.runtime.results("count").collect()
-        (serving,) = eventually(lambda: _serving(seen, "split+count") or None, "an executor that serves")
+        (serving,) = eventually(lambda: _serving(seen, pool) or None, "an executor that serves")
     newest = {row["word"]: row["count"] for row in sorted(rows, key=lambda row: row["batch"])}
     assert newest == Counter(" ".join(LINES).split())
     assert serving.node == next(node.host for node in cluster.status().nodes if node.name == "right")
-    assert list(running.plan.pools) == ["split+count"]
+    assert list(running.plan.pools) == [pool]
 
 
 def _serving(periods, pool):

@@ -40,7 +40,7 @@ class NoPools:
             for number in pool.executors
         )
         owners: dict[str, tuple[int | None, ...]] = {**plan.assignment}
-        self._report = PoolsReport(plan, frozenset(plan.pool_of), (), members, owners, True)
+        self._report = PoolsReport(plan, frozenset(plan.pool_of), (), members, owners, True, dict(plan.pool_of))
         return self._report
 
     def close(self) -> None:

@@ -12,10 +12,11 @@ import msgspec
 from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame, SparkSession
 
-from rheostat.errors import PlantError, nearest
+from rheostat.errors import PlantError
 from rheostat.plan import Plan, PoolPlan
 from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.executors.allocation import Allocation, SparkExecutor
+from rheostat.spark.executors.homes import Homes, Together
 from rheostat.spark.executors.own_allocation import stop_own_allocation
 from rheostat.spark.executors.patience import Patience
 from rheostat.spark.executors.pool import Pool
@@ -52,6 +53,11 @@ class PoolsReport(msgspec.Struct, frozen=True):
     members: tuple[PoolMember, ...]
     owners: dict[str, tuple[int | None, ...]]
     settled: bool
+    homes: dict[str, str] = {}
+
+    def sharing(self, pool: str) -> list[str]:
+        """The operators that `pool` serves now, which is not always what the plan wants."""
+        return [operator for operator, home in self.homes.items() if home == pool]
 
 
 class Pools:
@@ -59,8 +65,8 @@ class Pools:
 
     `nodes` pins whole pools to a node by its name or label, until a plan has all of a pool elsewhere. `unpinned`
     executors are kept for whatever runs outside all pools, such as sources; without any of them such work would wait
-    for ever. `directory` is a place that all executors see, for warm-ups. Only one thread may call `step`; the report
-    can be read by any.
+    for ever. `directory` is a place that all executors see, for warm-ups. `together` tells which operators share a
+    query. Only one thread may call `step`; the report can be read by any.
     """
 
     def __init__(
@@ -74,19 +80,19 @@ class Pools:
         unpinned: int = 1,
         directory: str | None = None,
         switches: Switches = lambda operator: None,
+        together: Together = tuple,
         patience_s: float = _PATIENCE_S,
     ) -> None:
         if (other := getattr(spark.sparkContext, _MARK, None)) is not None:
             raise PlantError(f"the executors of this application serve topology {other!r}: stop that first")
         self._spark, self._topology, self._plan = spark, topology, plan
         self._unpinned, self._patience_s, self._directory = unpinned, patience_s, directory
-        self._cores = cores
+        self._cores, self._nodes = cores, dict(nodes or {})
         self._allocation = Allocation(spark)
         self._patience = Patience(spark)
-        self._posts = {
-            name: Posts(self._post(name, pool, (nodes or {}).get(name) or _planned_node(pool)))
-            for name, pool in plan.pools.items()
-        }
+        self._homes = Homes(plan.pool_of, together)
+        self._served = dict(plan.pools)
+        self._posts = {name: self._new_posts(name, pool, cold=True) for name, pool in plan.pools.items()}
         self._usher = self._new_usher(switches)
         self._owners: dict[str, list[SparkExecutor]] = {}
         self._totals: dict[int, int] = {}
@@ -115,13 +121,7 @@ class Pools:
         return self._usher.place(part, df)
 
     def follow(self, plan: Plan) -> None:
-        """Work towards `plan` from the next step on. Pools are made once: a plan with other ones is refused."""
-        for operator, pool in plan.pool_of.items():
-            if self._plan.pool_of.get(operator) != pool:
-                raise PlantError(
-                    f"the plan has operator {operator!r} in pool {pool!r}, which was not so at the start; "
-                    f"{nearest(pool, self._posts)}"
-                )
+        """Work towards `plan` from the next step on. Pools come and go with it."""
         self._plan = plan
 
     def step(self, now_s: float) -> PoolsReport:
@@ -129,11 +129,14 @@ class Pools:
         plan = self._plan
         executors = self._allocation.executors()
         jobs = self._allocation.active_jobs()
+        self._come_and_go(plan)
         for name, posts in self._posts.items():
-            self._choose_posts(posts, plan.pools[name])
+            wanted = self._wanted_of(plan, name)
+            self._choose_posts(posts, wanted)
             for post in posts:
-                self._look_after(post, posts, plan.pools[name], executors)
+                self._look_after(post, posts, wanted, executors)
             self._take_over(name, posts)
+        self._move_in(plan)
         seated = {executor_id for name in self._posts for executor_id in self._seat(plan, name)}
         doomed = {post: self._doomed(post, seated, jobs, now_s) for post in self._all_posts()}
         self._ask_for_totals(doomed)
@@ -153,10 +156,13 @@ class Pools:
         self._allocation.kill((e.id for e in self._allocation.executors() if e.profile in ours), force=True)
 
     def _new_usher(self, switches: Switches) -> Usher:
-        profiles = {operator: self.profile(pool) for operator, pool in self._plan.pool_of.items()}
+        profiles = {operator: self.profile(home) for operator, home in self._homes.of_all().items()}
         if Seats.can_be_had(self._spark):
             return SeatUsher(self._spark, profiles)
         return PlainUsher(self._allocation, profiles, switches)
+
+    def _new_posts(self, name: str, wanted: PoolPlan, *, cold: bool) -> Posts:
+        return Posts(self._post(name, wanted, self._nodes.get(name) or _planned_node(wanted), cold=cold))
 
     def _post(self, name: str, wanted: PoolPlan, node: str | None, *, cold: bool = True) -> Post:
         """A new place for a pool; unless `cold`, executors begin to serve there only when they are warm."""
@@ -166,6 +172,26 @@ class Pools:
 
     def _all_posts(self) -> Iterator[Post]:
         return (post for posts in self._posts.values() for post in posts)
+
+    def _come_and_go(self, plan: Plan) -> None:
+        """Pools that the plan has and that are not there yet, and those that it has no more and nobody is in."""
+        self._served |= plan.pools
+        if self._usher.can_keep_out:
+            for name in plan.pools.keys() - self._posts.keys():
+                self._posts[name] = self._new_posts(name, plan.pools[name], cold=False)
+        for name in self._posts.keys() - plan.pools.keys():
+            if not self._homes.at(name) and all(post.pool.is_empty for post in self._posts[name]):
+                del self._posts[name]
+
+    def _wanted_of(self, plan: Plan, name: str) -> PoolPlan:
+        """Of a pool that the plan has no more: as before while it serves somebody, then nobody."""
+        return plan.pools.get(name) or (self._served[name] if self._homes.at(name) else NOBODY)
+
+    def _move_in(self, plan: Plan) -> None:
+        """Show the work of operators that have another pool now to those who serve there, once somebody does."""
+        if self._usher.can_keep_out:
+            for operator in self._homes.move(plan.pool_of, lambda pool: bool(self._posts[pool].serving.pool.open())):
+                self._usher.use(operator, self.profile(self._homes[operator]))
 
     def _choose_posts(self, posts: Posts, wanted: PoolPlan) -> None:
         """Begin to move the pool to the node where the plan has all of it, or give that up."""
@@ -192,7 +218,7 @@ class Pools:
         if posts.coming is not None and posts.coming.pool.serves_as_wanted:
             posts.left.append(posts.serving)
             posts.serving, posts.coming = posts.coming, None
-            for operator in self._plan.sharing(name):
+            for operator in self._homes.at(name):
                 self._usher.use(operator, posts.serving.profile)
 
     def _doomed(self, post: Post, seated: set[str], jobs: frozenset[int], now_s: float) -> list[str]:
@@ -208,9 +234,10 @@ class Pools:
     def _seat(self, plan: Plan, name: str) -> set[str]:
         """Show the work of the pool's operators to those who serve; the ids of all that get some."""
         pool = self._posts[name].serving.pool
-        serving = pool.open()
+        operators = self._homes.at(name)
+        serving = pool.open() if operators else []
         seated = {executor.id for executor in serving}
-        for operator in plan.sharing(name):
+        for operator in operators:
             present = [executor.id for executor in self._owners.get(operator, [])]
             owners = pool.owners(plan.assignment.get(operator, ()), present)
             self._usher.show(operator, serving, owners)
@@ -239,7 +266,7 @@ class Pools:
             post.pool.warmed_up([executor.id for executor in post.pool.to_warm_up()])
 
     def _kind(self, name: str) -> Kind:
-        operators = self._plan.sharing(name)
+        operators = {*self._plan.sharing(name), *self._homes.at(name)}
         stateful = any(self._topology.operators[operator].keyed for operator in operators)
         return Kind(stateful, python=any(operator in self._python for operator in operators))
 
@@ -253,27 +280,36 @@ class Pools:
 
     def _reported(self, plan: Plan, now_s: float) -> PoolsReport:
         shortages = [post.pool.shortage(now_s, self._patience_s) for post in self._all_posts()]
-        owners = {operator: self._numbers(plan, operator) for operator in plan.assignment}
-        misplaced = [self._misplaced(name, plan.pools[name]) for name in self._posts]
+        owners = {operator: self._numbers(operator) for operator in plan.assignment}
+        misplaced = [self._misplaced(name, plan.pools[name]) for name in self._posts if name in plan.pools]
+        stuck = [self._stuck(plan, operator) for operator in plan.pool_of]
         return PoolsReport(
             plan=plan,
             reached=frozenset(operator for operator in plan.pool_of if self._is_real(plan, operator, owners)),
-            obstacles=tuple(each for each in (*shortages, *misplaced) if each is not None),
+            obstacles=tuple(each for each in (*shortages, *misplaced, *stuck) if each is not None),
             members=tuple(member for name, posts in self._posts.items() for member in _members(name, posts)),
             owners=owners,
-            settled=all(posts.are_settled for posts in self._posts.values()),
+            settled=self._posts.keys() == plan.pools.keys() and all(each.are_settled for each in self._posts.values()),
+            homes=self._homes.of_all(),
         )
 
-    def _numbers(self, plan: Plan, operator: str) -> tuple[int | None, ...]:
-        members = self._posts[plan.pool_of[operator]].serving.pool.members()
+    def _numbers(self, operator: str) -> tuple[int | None, ...]:
+        members = self._posts[self._homes[operator]].serving.pool.members()
         number_of = {executor.id: number for number, _, executor in members if executor is not None}
         return tuple(number_of.get(executor.id) for executor in self._owners.get(operator, []))
 
     def _is_real(self, plan: Plan, operator: str, owners: Mapping[str, Sequence[int | None]]) -> bool:
-        serving, wanted = self._posts[plan.pool_of[operator]].serving, plan.pool(operator)
+        serving, wanted = self._posts[self._homes[operator]].serving, plan.pool(operator)
+        if self._homes[operator] != plan.pool_of[operator]:
+            return False
         if not serving.pool.serves_as_wanted or _planned_node(wanted) not in (None, serving.node):
             return False
         return operator not in owners or tuple(owners[operator]) == plan.assignment[operator]
+
+    def _stuck(self, plan: Plan, operator: str) -> str | None:
+        if self._usher.can_keep_out or self._homes[operator] == plan.pool_of[operator]:
+            return None
+        return f"{operator!r} stays in pool {self._homes[operator]!r} while it runs: another needs the JVM helpers"
 
     def _misplaced(self, name: str, wanted: PoolPlan) -> str | None:
         """What the plan says of places that cannot be, in words."""

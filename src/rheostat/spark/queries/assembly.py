@@ -71,7 +71,7 @@ class Assembler:
         made = self.outputs(unit, session, inputs)
         if len(made) == 1:
             return next(iter(made.values()))
-        return self._undivided.get(unit.name) or in_one_stream(made)
+        return self._undivided.get(unit.stream) or in_one_stream(made)
 
     def _applied(self, operator: Operator, inputs: Sequence[DataFrame]) -> dict[str, DataFrame]:
         if operator.function is None:

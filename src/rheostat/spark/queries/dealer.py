@@ -6,6 +6,7 @@ from rheostat.errors import PlantError, RheostatError, nearest
 from rheostat.grouping import check
 from rheostat.grouping.check import KEY
 from rheostat.plan import Plan
+from rheostat.spark.queries.arranger import Groups
 from rheostat.spark.queries.balanced import BALANCED, balanced
 from rheostat.spark.queries.grouping import ByKey, Evenly, Grouping, WholeFiles
 from rheostat.spark.queries.runtime import Runtime
@@ -30,9 +31,16 @@ class Dealer:
         self._keyed = {name: operator.keyed for name, operator in topology.operators.items()}
         self._deal = deal
         self._told: dict[str, tuple[str | None, int]] = {}
+        self._fused: Groups = ()
 
-    def tell(self, plan: Plan, slots: Mapping[str, int]) -> None:
-        """`slots` are those that serve, by pool; a pool that has none yet is left as it was."""
+    def tell(self, plan: Plan, slots: Mapping[str, int], fused: Groups = ()) -> None:
+        """`slots` are those that serve, by pool; a pool that has none yet is left as it was.
+
+        `fused` share a query now; when they change everything is told again.
+        """
+        if fused != self._fused:
+            self._told.clear()
+            self._fused = fused
         refusals = []
         for operator, keyed in self._keyed.items():
             wanted = (plan.grouping.get(operator), slots.get(plan.pool_of[operator], 0))

@@ -1,23 +1,26 @@
 """The directory of a run: checkpoints, streams and results, and whose they are.
 
-identity.json      the topology, how its operators are fused, and what its streams look like
+identity.json      the topology, which operators share a query now, and what its streams look like
 lock               held while somebody runs here
 checkpoints/QUERY  Spark's own
-streams/QUERY      what the query writes for others
+streams/WRITER     what one operator, or all of a query, writes for others
 results/STREAM     what leaves the topology, unless a sink was given
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql.types import StructType
 
+from rheostat.chain import in_flow_order
 from rheostat.errors import ConfigError, PlantError
 from rheostat.filelock import FileLock
+from rheostat.spark.queries.changes import changes_between
 from rheostat.topology import Topology
 
 _PLAIN = re.compile(r"[A-Za-z0-9_+-]+")
@@ -25,15 +28,20 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 
 class RunDirectory:
-    """Claims `path` for one topology; a second run in it, or one of another topology, is refused."""
+    """Claims `path` for one topology; a second run in it, or one of another topology, is refused.
+
+    Which operators share a query is what was so last: other `queries` are refused unless they can come to be while
+    the topology runs.
+    """
 
     def __init__(self, path: Path | str, topology: Topology, queries: Sequence[Sequence[str]]) -> None:
         self.path = local_path(path)
+        self._topology = topology
         self._identity_file = self.path / "identity.json"
-        self._identity = {
+        self._identity: dict[str, Any] = {
             "topology": topology.name,
             "fingerprint": topology.fingerprint(),
-            "queries": sorted(sorted(query) for query in queries),
+            "queries": self._in_order(queries),
         }
         self.path.mkdir(parents=True, exist_ok=True)
         self._lock = FileLock(self.path / "lock")
@@ -45,21 +53,40 @@ class RunDirectory:
             self.release()
             raise
 
+    @property
+    def queries(self) -> tuple[tuple[str, ...], ...]:
+        """What shares a query, in the order of the flow."""
+        return tuple(map(tuple, self._identity["queries"]))
+
+    def now_runs(self, queries: Iterable[Sequence[str]]) -> None:
+        """From this moment on these are the queries, whatever happens."""
+        self._identity["queries"] = self._in_order(queries)
+        _write(self._identity_file, {**self._read(), **self._identity})
+
+    def remove_leftovers(self) -> None:
+        """Delete checkpoints that are no query's: replaced, or being made when somebody died."""
+        kept = {folder_name("+".join(parts)) for parts in self.queries}
+        for folder in self._checkpoints.glob("*"):
+            if folder.name not in kept:
+                shutil.rmtree(folder, ignore_errors=True)
+
     def keep_schemas(self, schemas: Mapping[str, StructType]) -> None:
         """Remember what the streams look like; refuse ones that do not fit what lies here."""
         described = {stream: _columns(schema) for stream, schema in schemas.items()}
-        kept = self._read().get("schemas")
-        if kept is not None:
-            for stream, columns in described.items():
-                _check_same(stream, kept[stream], columns)
-        _write(self._identity_file, {**self._identity, "schemas": described})
+        kept = self._read().get("schemas", {})
+        for stream in described.keys() & kept.keys():
+            _check_same(stream, kept[stream], described[stream])
+        _write(self._identity_file, {**self._identity, "schemas": {**kept, **described}})
 
     @property
     def streams(self) -> Path:
         return self.path / "streams"
 
+    def stream(self, writer: str) -> Path:
+        return self.streams / folder_name(writer)
+
     def checkpoint(self, query: str) -> Path:
-        return self.path / "checkpoints" / folder_name(query)
+        return self._checkpoints / folder_name(query)
 
     def results(self, stream: str) -> Path:
         return self.path / "results" / folder_name(stream)
@@ -67,6 +94,13 @@ class RunDirectory:
     def release(self) -> None:
         """Let others run here."""
         self._lock.release()
+
+    @property
+    def _checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    def _in_order(self, queries: Iterable[Sequence[str]]) -> list[list[str]]:
+        return sorted(list(in_flow_order(self._topology, query)) for query in queries)
 
     def _check_identity(self) -> None:
         kept = self._read()
@@ -78,11 +112,15 @@ class RunDirectory:
                 f"{self.path} holds a run of topology {kept['topology']!r} ({kept['fingerprint']}), "
                 f"not of {mine['topology']!r} ({mine['fingerprint']}): use another directory"
             )
-        if kept["queries"] != mine["queries"]:
+        try:
+            changes_between(self._topology, kept["queries"], mine["queries"])
+        except PlantError as error:
             raise PlantError(
-                f"{self.path} holds a run whose queries are {_listed(kept['queries'])}, "
-                f"not {_listed(mine['queries'])}: fuse the same operators, or use another directory"
-            )
+                f"{self.path} holds a run whose queries are {_listed(kept['queries'])}, not "
+                f"{_listed(mine['queries'])} ({error}): fuse the same operators, or use another directory"
+            ) from None
+        mine["queries"] = self._in_order(kept["queries"])
+        self.remove_leftovers()
 
     def _read(self) -> dict[str, Any]:
         try:

@@ -45,7 +45,7 @@ class UnitQuery:
         self._stream = stream
         self._sinks = sinks
         self._gate = gate
-        self._checkpoint = checkpoint
+        self.checkpoint = checkpoint
         self._error: Exception | None = None
         self._is_writing = False
 
@@ -83,6 +83,12 @@ class UnitQuery:
             return True
         return self._gate.is_quiet if self.readers else not self._is_writing and self.batches.is_settled
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether something waits in its streams, or may: it is in no committed batch."""
+        waiting = [reader.waiting() for reader in self.readers.values()]
+        return any(arrivals is None or any(arrival.rows for arrival in arrivals) for arrivals in waiting)
+
     def failure(self) -> QueryError | None:
         """Why it ended, if it ended with an error."""
         if self.query is None or self.query.isActive:
@@ -92,7 +98,7 @@ class UnitQuery:
 
     def _started(self, name: str, mode: str) -> StreamingQuery:
         writer = self._df.writeStream.queryName(name).outputMode(mode).foreachBatch(self._batch)
-        return writer.option("checkpointLocation", str(self._checkpoint)).start()
+        return writer.option("checkpointLocation", str(self.checkpoint)).start()
 
     def _batch(self, df: DataFrame, batch: int) -> None:
         """Called by Spark. What it raises must be short: Spark searches the text, and overflows on a long one."""

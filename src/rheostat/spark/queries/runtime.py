@@ -19,26 +19,26 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
 
 from rheostat.errors import ConfigError, PlantError, TopologyError, nearest
-from rheostat.spark.queries.assembly import Assembler, Placement, unplaced
+from rheostat.spark.queries.assembly import Placement, unplaced
 from rheostat.spark.queries.batches import BatchRecord
-from rheostat.spark.queries.directory import RunDirectory, folder_name
+from rheostat.spark.queries.builder import Builder
+from rheostat.spark.queries.carryover import carry_over
+from rheostat.spark.queries.changes import Change, Parts, changes_between
+from rheostat.spark.queries.checkpoint import FEWEST_BATCHES, has_batches_enough
+from rheostat.spark.queries.directory import RunDirectory
 from rheostat.spark.queries.failure import QueryError
-from rheostat.spark.queries.grouping import Grouping, WholeFiles
+from rheostat.spark.queries.grouping import Grouping
 from rheostat.spark.queries.query import UnitQuery
-from rheostat.spark.queries.results import Folder, Sink, as_sink
-from rheostat.spark.queries.schema import schemas_of
+from rheostat.spark.queries.results import Sink, as_sink
 from rheostat.spark.queries.timings import Timings
 from rheostat.spark.queries.unit import Unit, units_of
+from rheostat.spark.queries.winddown import wind_down
 from rheostat.spark.streams.files import FileStreams
-from rheostat.spark.streams.gate import Gate
-from rheostat.spark.streams.outputs import schema_in_one_stream
-from rheostat.spark.streams.stream import Arrival, Stream, StreamKind, StreamReader
+from rheostat.spark.streams.stream import Arrival, StreamKind
 from rheostat.topology import Topology
 
 _LOG = logging.getLogger(__name__)
@@ -51,8 +51,8 @@ class Runtime:
     """The queries of one topology in one Spark application.
 
     `sinks` takes results by operator (or `operator.output`): a function of a DataFrame and a batch number, or a
-    path; by default a folder under `directory`. Each group in `fused` becomes one query. `placement` says where the
-    stages of an operator run.
+    path; by default a folder under `directory`. Each group in `fused` is one query, unless the directory's were others
+    last: it goes on with those until it is told to `rearrange`. `placement` says where the stages of an operator run.
     """
 
     def __init__(
@@ -68,14 +68,16 @@ class Runtime:
     ) -> None:
         self.topology = topology
         self._spark = spark
-        self._placement = placement
-        self._units = units_of(topology, fused)
-        self._sinks = _checked_sinks(sinks or {}, self._units)
-        self.directory = RunDirectory(directory, topology, [unit.parts for unit in self._units])
-        self._kind = streams or FileStreams(self.directory.streams)
-        self._assembler = Assembler(placement)
-        self._groupings: dict[str, Grouping] = {}
+        wanted = units_of(topology, fused)
+        checked = _checked_sinks(sinks or {}, wanted)
+        self.directory = RunDirectory(directory, topology, [unit.parts for unit in wanted])
+        self._units = units_of(topology, self.directory.queries)
+        self._can_rearrange = streams is None
+        kind = streams or FileStreams(self.directory.streams)
+        self._builder = Builder(spark, self.directory, kind, checked, placement)
         self._queries: dict[str, UnitQuery] = {}
+        self._changing: tuple[Parts, ...] = ()
+        self._arranging = threading.Lock()
         self._failure: QueryError | None = None
         self._stopping = threading.Event()
         self._caretaker: threading.Thread | None = None
@@ -85,10 +87,8 @@ class Runtime:
         if self._queries:
             raise PlantError(f"topology {self.topology.name!r} is running already")
         try:
-            self._queries = self._built()
-            # Readers first: nothing waits for them then.
-            for query in reversed(self._queries.values()):
-                query.start(f"{self.topology.name}: {query.unit.name}")
+            self._queries = self._builder.build(self._units, self._units)
+            self._begin(self._queries)
         except BaseException:
             self._end_all()
             raise
@@ -100,7 +100,8 @@ class Runtime:
         self._stopping.set()
         if self._caretaker is not None:
             self._caretaker.join()
-        self._finish(patience_s)
+        with self._arranging:
+            self._finish(patience_s)
         if self._failure is not None:
             raise self._failure
 
@@ -141,8 +142,7 @@ class Runtime:
 
     def timings(self, operator: str) -> Timings | None:
         """What a function on single records took in the executors so far; None for other functions."""
-        stopwatch = self._assembler.stopwatches.get(operator)
-        return None if stopwatch is None else stopwatch.timings
+        return self._builder.timings(operator)
 
     def results(self, stream: str) -> DataFrame:
         """What came out so far where no sink was given, with the number of the batch as a column."""
@@ -157,7 +157,29 @@ class Runtime:
             )
         if not unit.inputs:
             raise ConfigError(f"operator {operator!r} is fused with its source, which alone says how rows are spread")
-        self._groupings[unit.name] = grouping
+        self._builder.groupings[operator] = grouping
+
+    @property
+    def fused(self) -> tuple[Parts, ...]:
+        """The groups that share a query now."""
+        return tuple(unit.parts for unit in self._units if len(unit.parts) > 1)
+
+    def rearrange(self, fused: Iterable[Sequence[str]]) -> None:
+        """Have these groups fused, and everything else apart, while the rest of the topology runs on.
+
+        The queries concerned finish the batch under way and what lies between them; others go on where those stopped.
+        What stands in the way is raised, and the queries are as they were.
+        """
+        wanted = [unit.parts for unit in units_of(self.topology, fused)]
+        with self._arranging:
+            for change in changes_between(self.topology, [unit.parts for unit in self._units], wanted):
+                if not self._can_rearrange:
+                    raise PlantError(
+                        f"{change} cannot be changed while it runs: only streams in files can be taken over"
+                    )
+                if self._stopping.is_set() or not self._queries:
+                    raise PlantError(f"{change} cannot be changed: topology {self.topology.name!r} does not run")
+                self._make(change)
 
     def drain(self) -> None:
         """Wait until everything that the sources have now, and all that follows from it, is in committed batches."""
@@ -169,7 +191,7 @@ class Runtime:
         while quiet < 2:
             if self.wait(_POLL_S):
                 raise PlantError(f"topology {self.topology.name!r} was stopped before it was drained")
-            quiet = 0 if any(_has_rows(query) for query in self._queries.values()) else quiet + 1
+            quiet = 0 if any(query.has_rows for query in self._queries.values()) else quiet + 1
 
     def _query_of(self, operator: str) -> UnitQuery:
         for query in self._queries.values():
@@ -180,66 +202,67 @@ class Runtime:
         names = [part.name for part in self.topology.parts]
         raise TopologyError(f"topology {self.topology.name!r} has no operator {operator!r}; {nearest(operator, names)}")
 
-    def _built(self) -> dict[str, UnitQuery]:
-        schemas = schemas_of(self._units, self._session(None))
-        self.directory.keep_schemas(schemas)
-        sessions = {unit.name: self._session(unit) for unit in self._units}
-        streams = {
-            unit.name: self._kind.open(
-                sessions[unit.name], folder_name(unit.name), _stream_schema(unit, schemas), self._readers_of(unit)
-            )
-            for unit in self._units
-            if unit.outputs
-        }
-        return {unit.name: self._query(unit, sessions[unit.name], streams) for unit in self._units}
+    def _begin(self, queries: Mapping[str, UnitQuery]) -> None:
+        """Readers first: nothing waits for them then."""
+        for query in reversed(list(queries.values())):
+            query.start(f"{self.topology.name}: {query.unit.name}")
 
-    def _query(self, unit: Unit, session: SparkSession, streams: Mapping[str, Stream]) -> UnitQuery:
-        gate = Gate()
-        readers = {name: self._reader(unit, name, session, streams, gate) for name in unit.inputs}
-        df = self._assembler.whole(unit, session, {name: reader.df for name, reader in readers.items()})
-        sinks = {name: self._sinks.get(name) or Folder(self.directory.results(name)) for name in unit.results}
-        return UnitQuery(unit, df, readers, streams.get(unit.name), sinks, gate, self.directory.checkpoint(unit.name))
+    def _make(self, change: Change) -> None:
+        """Until the directory says so everything is as before `change`, from then on as after it."""
+        before = [self._queries["+".join(parts)] for parts in change.before]
+        _check_batches(before)
+        units = units_of(self.topology, [*({unit.parts for unit in self._units} - set(change.before)), *change.after])
+        queries = self._builder.build([unit for unit in units if unit.parts in change.after], units)
+        self._changing = change.before
+        try:
+            wind_down(before, self._stopping)
+            carry_over(change, self.directory.checkpoint, self.directory.stream)
+            self._commit(queries, units)
+        except BaseException:
+            self._go_back(before)
+            raise
+        finally:
+            self._changing = ()
+        self.directory.remove_leftovers()
+        _LOG.info("queries changed from %s", change)
 
-    def _reader(
-        self, unit: Unit, stream: str, session: SparkSession, streams: Mapping[str, Stream], gate: Gate
-    ) -> StreamReader:
-        writer = self._writer_of(stream)
-        first = next(operator.name for operator in unit.operators if stream in operator.inputs)
-        usual = WholeFiles(max(1, session.sparkContext.defaultParallelism))
+    def _commit(self, queries: Mapping[str, UnitQuery], units: tuple[Unit, ...]) -> None:
+        """`queries` take the place of those that were wound down. If one cannot begin, none has read anything."""
+        self.directory.now_runs([unit.parts for unit in units])
+        try:
+            self._replace(queries, units)
+        except BaseException:
+            for query in queries.values():
+                query.stop()
+            self.directory.now_runs([unit.parts for unit in self._units])
+            raise
 
-        def arrange(df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
-            return self._groupings.get(unit.name, usual).spread(self._placement(first, df), file_bytes)
+    def _go_back(self, stopped: Sequence[UnitQuery]) -> None:
+        if not self._stopping.is_set():
+            self._replace(self._builder.build([query.unit for query in stopped], self._units), self._units)
 
-        output = stream if _has_several(writer) else None
-        return streams[writer.name].reader(session, _reader_name(unit, stream), output, arrange, gate)
-
-    def _writer_of(self, stream: str) -> Unit:
-        return next(unit for unit in self._units if stream in unit.outputs)
-
-    def _readers_of(self, writer: Unit) -> list[str]:
-        return [_reader_name(unit, name) for unit in self._units for name in unit.inputs if name in writer.outputs]
-
-    def _session(self, unit: Unit | None) -> SparkSession:
-        """A session of the unit's own: what a query starts with is read from it, and two may start at once."""
-        spark: Any = self._spark
-        session = SparkSession(self._spark.sparkContext, spark._jsparkSession.cloneSession())
-        settings = dict(self._kind.session_settings)
-        if unit is not None and unit.substreams is not None:
-            settings["spark.sql.shuffle.partitions"] = str(unit.substreams)
-        for key, value in settings.items():
-            session.conf.set(key, value)
-        return session
+    def _replace(self, queries: Mapping[str, UnitQuery], units: tuple[Unit, ...]) -> None:
+        if not self._stopping.is_set():
+            self._begin(queries)
+        known = {**self._queries, **queries}
+        self._queries, self._units = {unit.name: known[unit.name] for unit in units}, units
 
     def _take_care(self) -> None:
         """Runs beside the queries: notes what they commit, and ends all of them when one fails."""
         while not self._stopping.wait(_LOOK_EVERY_S):
             for query in self._queries.values():
                 query.batches.settle()
-                if not query.is_active and not self._stopping.is_set():
+                if not query.is_active and self._is_meant_to_run(query):
                     self._failure = query.failure() or QueryError(query.unit.name, "it was stopped by somebody else")
                     _LOG.error("%s; stopping the topology", self._failure)
-                    self._finish(_PATIENCE_S)
+                    self._stopping.set()
+                    with self._arranging:
+                        self._finish(_PATIENCE_S)
                     return
+
+    def _is_meant_to_run(self, query: UnitQuery) -> bool:
+        replaced = query.unit.parts in self._changing or self._queries.get(query.unit.name) is not query
+        return not replaced and not self._stopping.is_set()
 
     def _finish(self, patience_s: float) -> None:
         for query in self._queries.values():
@@ -257,22 +280,11 @@ class Runtime:
         self.directory.release()
 
 
-def _has_rows(query: UnitQuery) -> bool:
-    waiting = [reader.waiting() for reader in query.readers.values()]
-    return any(arrivals is None or any(arrival.rows for arrival in arrivals) for arrivals in waiting)
-
-
-def _has_several(unit: Unit) -> bool:
-    return len(unit.outputs) + len(unit.results) > 1
-
-
-def _reader_name(unit: Unit, stream: str) -> str:
-    return f"{unit.name} of {stream}"
-
-
-def _stream_schema(unit: Unit, schemas: Mapping[str, StructType]) -> StructType:
-    made = {name: schemas[name] for name in (*unit.outputs, *unit.results)}
-    return schema_in_one_stream(made) if _has_several(unit) else next(iter(made.values()))
+def _check_batches(queries: Iterable[UnitQuery]) -> None:
+    """Others can go on only where there was something to go on from; looked at before anything is stopped."""
+    for query in queries:
+        if not has_batches_enough(query.checkpoint):
+            raise PlantError(f"{query.unit.name!r} has had fewer than {FEWEST_BATCHES} batches: too few to go on from")
 
 
 def _checked_sinks(sinks: Mapping[str, Sink | Path | str], units: Sequence[Unit]) -> dict[str, Sink]:
