@@ -48,6 +48,49 @@ def test_other_fused_operators_are_refused_with_both_ways(tmp_path: Path) -> Non
         RunDirectory(tmp_path, WORDS, [("sentences", "split")])
 
 
+CHAIN = Topology("words", [Source("in"), Operator("split", inputs="in"), Operator("count", inputs="split", key="w")])
+APART, FUSED = [("in",), ("split",), ("count",)], [("in",), ("split", "count")]
+
+
+def test_the_directory_says_which_queries_there_are_and_others_may_come_to_be(tmp_path: Path) -> None:
+    kept = RunDirectory(tmp_path, CHAIN, APART)
+    kept.keep_schemas({})
+    kept.release()
+    again = RunDirectory(tmp_path, CHAIN, FUSED)
+    assert set(again.queries) == set(APART)
+    again.now_runs([("in",), ("count", "split")])
+    again.release()
+    assert set(RunDirectory(tmp_path, CHAIN, APART).queries) == set(FUSED)
+
+
+def test_checkpoints_of_queries_that_are_none_are_removed(tmp_path: Path) -> None:
+    kept = RunDirectory(tmp_path, CHAIN, APART)
+    kept.keep_schemas({})
+    kept.release()
+    for query in ("in", "split", "count", "split+count"):
+        kept.checkpoint(query).mkdir(parents=True)
+    again = RunDirectory(tmp_path, CHAIN, APART)
+    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["count", "in", "split"]
+    again.now_runs(FUSED)
+    again.remove_leftovers()
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["in"]
+
+
+def test_nothing_is_removed_where_no_run_has_been(tmp_path: Path) -> None:
+    (tmp_path / "checkpoints" / "somebody").mkdir(parents=True)
+    RunDirectory(tmp_path, CHAIN, APART).release()
+    assert (tmp_path / "checkpoints" / "somebody").exists()
+
+
+def test_what_streams_looked_like_is_remembered_while_they_are_within_a_query(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path, CHAIN, APART)
+    directory.keep_schemas({"split": schema("word string"), "count": schema("n long")})
+    directory.keep_schemas({"count": schema("n long")})
+    with pytest.raises(PlantError, match="column 'word' of stream 'split' is int now and was string"):
+        directory.keep_schemas({"split": schema("word integer")})
+    directory.release()
+
+
 def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
     first = RunDirectory(tmp_path, WORDS, QUERIES)
     with pytest.raises(PlantError, match="another run is using"):

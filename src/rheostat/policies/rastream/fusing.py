@@ -1,0 +1,86 @@
+"""Which operators run in one process: neighbours in a chain whose executors are all in one place.
+
+Ra-Stream has records cost nothing within a process. There a chain is fused as soon as all its executors are on one
+node and those that stay can carry it; it is split again before its executors part, or when they get too busy.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from rheostat.chain import why_no_chain
+from rheostat.decision import Decision, Fuse, Place, Split
+from rheostat.plan import Plan
+from rheostat.policies.policy import Observation
+from rheostat.topology import Topology
+
+_ROOM = 0.8
+"""Fused operators are to be this much less busy than what splits them again, so that they are not at once."""
+
+
+def fusing(topology: Topology, observation: Observation, most_busy: float) -> dict[str, Decision]:
+    """Splits of those whose executors are busier than `most_busy`, else fusions; by the operator decided on."""
+    plan = observation.plan
+    too_busy = [group for group in plan.fused if (_load(observation, group[-1]) or 0.0) > most_busy]
+    if too_busy:
+        reason = f"the executors are busy for more than {most_busy:.0%} of the time"
+        return {group[-1]: _split(plan, group, reason) for group in too_busy if _can_part(topology, group)}
+    for first, second in _neighbours(topology, plan):
+        together = _together(observation, first, second)
+        if _is_one_place(observation, first, second) and together is not None and together <= _ROOM * most_busy:
+            reason = f"{first[-1]!r} and {second[-1]!r} are in one place, which would be busy for {together:.0%}"
+            return {second[-1]: Fuse(operator=second[-1], others=(*first, *second[:-1]), reason=reason)}
+    return {}
+
+
+def splitting_first(topology: Topology, plan: Plan, placing: Mapping[str, Decision]) -> dict[str, Decision]:
+    """`placing`, with a split wherever the executors of fused operators would come to be on several nodes."""
+    changed = dict(placing)
+    for name, decision in placing.items():
+        group = plan.group(name)
+        if isinstance(decision, Place) and _parts(plan, decision) and _can_part(topology, group):
+            changed[name] = _split(plan, group, decision.reason)
+    return changed
+
+
+def _parts(plan: Plan, decision: Place) -> bool:
+    """Whether the pool would be on several nodes."""
+    pool = plan.pool(decision.operator)
+    spots = {**pool.locations, **decision.locations}
+    return len({spots[number].node for number in pool.executors if number in spots}) > 1
+
+
+def _can_part(topology: Topology, group: tuple[str, ...]) -> bool:
+    return why_no_chain(topology, group) is None
+
+
+def _split(plan: Plan, group: tuple[str, ...], reason: str) -> Decision:
+    return Split(operator=group[-1], executors=plan.size(group[-1]), reason=reason)
+
+
+def _neighbours(topology: Topology, plan: Plan) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Groups that feed each other and would be a chain together."""
+    for stream in topology.streams:
+        if stream.producer not in topology.operators:
+            continue
+        first, second = plan.group(stream.producer), plan.group(stream.consumer)
+        if first != second and why_no_chain(topology, (*first, *second)) is None:
+            yield first, second
+
+
+def _is_one_place(observation: Observation, *groups: tuple[str, ...]) -> bool:
+    """Whether all executors are on one node; where the plant tells no nodes every place is the same."""
+    pools = {observation.plan.pool_of[group[-1]] for group in groups}
+    return len({state.node for pool in pools for state in observation.snapshot.active(pool)}) == 1
+
+
+def _together(observation: Observation, first: tuple[str, ...], second: tuple[str, ...]) -> float | None:
+    """How busy the executors of the second would be with all the work."""
+    loads = [_load(observation, group[-1]) for group in (first, second)]
+    sizes = [observation.plan.size(group[-1]) for group in (first, second)]
+    if None in loads:
+        return None
+    return sum(load * size for load, size in zip(loads, sizes, strict=True) if load is not None) / sizes[-1]
+
+
+def _load(observation: Observation, last: str) -> float | None:
+    """Of the executors of a group, which its first operator tells."""
+    return observation.measures.operators[observation.plan.group(last)[0]].utilisation
