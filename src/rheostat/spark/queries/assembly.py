@@ -55,12 +55,16 @@ class Assembler:
         self._undivided: dict[str, DataFrame] = {}
 
     def outputs(self, unit: Unit, session: SparkSession, inputs: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
-        """What the unit makes of its `inputs`: the streams that others read, and the results."""
-        frames = dict(inputs)
+        """What the unit makes of its `inputs`: the streams that others read, and the results.
+
+        Results have no entry times, so that where there is nothing else to make they are not carried along.
+        """
+        carry = (lambda df: df) if unit.outputs else (lambda df: df.drop(ENTRY))
+        frames = {name: carry(df) for name, df in inputs.items()}
         if unit.source is not None:
             entered = _opened(unit.source, session)
             # Fused with operators there is no stream in which the entry times could be found.
-            entered = watched(entered) if unit.operators else entered
+            entered = carry(watched(entered)) if unit.operators else entered
             frames[unit.source.name] = self._place(unit.source.name, entered)
         for operator in unit.operators:
             frames.update(self._applied(operator, [frames[name] for name in operator.inputs]))
