@@ -25,13 +25,14 @@ from rheostat.workloads.feeder import Feeder, Make
 
 PERIOD_S = 2.0
 PATIENCE_S = 180.0
+WARM_UP_S = 20.0
 
 
 @dataclass(frozen=True)
 class Trial:
     """All that is the same for every policy. `topology` reads the folder it is given, which `make`'s records fill.
 
-    `trickle` records a second come before the load begins, until the first results do.
+    `trickle` records a second come before the load begins, until the first results do and everything is warm.
     """
 
     topology: Callable[[Path], Topology]
@@ -127,12 +128,13 @@ def _folder() -> Iterator[Path]:
 
 
 def _await_first_results(running: Running, history: History) -> None:
-    """Until results come through and every executor serves."""
+    """Until results come through and every executor serves, and then some more: what is cold takes longer."""
     end_s = time.monotonic() + PATIENCE_S
     while not _has_results(history) or running.plant.reached(running.plan) != running.plan.pool_of.keys():
         if time.monotonic() > end_s:
             raise SystemExit(f"error: no results within {PATIENCE_S:.0f} s")
         running.wait(0.2)
+    running.wait(WARM_UP_S)
     history.moments.clear()
 
 

@@ -32,7 +32,7 @@ SAMPLE_S = 2.0
 POLICIES: dict[str, dict[str, Any]] = {
     "pa-sps": {
         "predictor": "seasonal-naive",
-        "td": "10s",
+        "td": "20s",
         "sample": f"{SAMPLE_S}s",
         "window": round(2.5 * PERIOD_S / SAMPLE_S),
         "headroom": 0.3,
