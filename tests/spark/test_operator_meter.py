@@ -30,13 +30,14 @@ class FakeRuntime:
     topology = TOPOLOGY
 
     def __init__(self, *groups: tuple[str, ...]) -> None:
-        self.records: list[BatchRecord] = []
         self.streams: dict[str, tuple[Arrival, ...] | None] = {"split": ()}
         self.timed: Timings | None = None
-        self.queries = {"+".join(group): _query(group) for group in groups or (("split",), ("count",))}
+        self.arrange(*groups or (("split",), ("count",)))
 
-    def batches(self, operator: str, after: int = -1) -> tuple[BatchRecord, ...]:
-        return tuple(record for record in self.records if record.batch > after)
+    def arrange(self, *groups: tuple[str, ...]) -> None:
+        """Have other queries, as after a fusion; those before keep what they have had until now."""
+        self.records: list[BatchRecord] = []
+        self.queries = {"+".join(group): _query(group, self.records) for group in groups}
 
     def waiting(self, operator: str) -> dict[str, tuple[Arrival, ...] | None]:
         return self.streams
@@ -45,12 +46,13 @@ class FakeRuntime:
         return self.timed
 
 
-def _query(group: tuple[str, ...]) -> SimpleNamespace:
+def _query(group: tuple[str, ...], records: list[BatchRecord]) -> SimpleNamespace:
     operators = [TOPOLOGY.operators[name] for name in group if name in TOPOLOGY.operators]
     readers = {} if group[0] in TOPOLOGY.sources else {"stream": None}
     progress = SimpleNamespace(lastProgress=lambda: None)
     query = SimpleNamespace(runId=f"run of {group[0]}", _jsq=progress)
-    return SimpleNamespace(unit=SimpleNamespace(operators=operators), readers=readers, query=query)
+    batches = SimpleNamespace(after=lambda batch: tuple(each for each in records if each.batch > batch))
+    return SimpleNamespace(unit=SimpleNamespace(operators=operators), readers=readers, query=query, batches=batches)
 
 
 def record(batch: int, start_s: float, rows: int, latency_s: float = 2.0) -> BatchRecord:
@@ -76,7 +78,7 @@ def read(meter: OperatorMeter, now_s: float = 100.0, busy_s: float | None = None
 def test_rows_are_counted_once_though_the_stream_hears_of_a_commit_later():
     runtime = FakeRuntime()
     meter = OperatorMeter(runtime, "count")
-    runtime.records = [record(0, 10.0, 60)]
+    runtime.records[:] = [record(0, 10.0, 60)]
     runtime.streams = {"split": (arrival(0, 9.0, 60), arrival(1, 10.5, 40))}
     state = read(meter, now_s=12.0)
     assert (state.arrived, state.completed, state.queued, state.lost) == (100, 60, 40, 0)
@@ -93,14 +95,14 @@ def test_rows_of_a_batch_that_no_record_has_yet_are_still_queued():
     runtime.streams = {"split": ()}
     state = read(meter)
     assert (state.arrived, state.completed, state.queued) == (60, 0, 60)
-    runtime.records = [record(0, 10.0, 60)]
+    runtime.records[:] = [record(0, 10.0, 60)]
     assert read(meter).queued == 0
 
 
 def test_latencies_are_those_since_the_last_reading():
     runtime = FakeRuntime()
     meter = OperatorMeter(runtime, "count")
-    runtime.records = [record(0, 10.0, 10, latency_s=1.0), record(1, 11.0, 30, latency_s=3.0)]
+    runtime.records[:] = [record(0, 10.0, 10, latency_s=1.0), record(1, 11.0, 30, latency_s=3.0)]
     assert read(meter).latency == Latency(40, 2.5)
     assert read(meter).latency is None
     assert meter.entry_latency is None
@@ -118,7 +120,7 @@ def test_a_stream_that_is_not_open_yet_makes_arrivals_unknown_and_says_so():
 def test_rows_are_split_as_in_the_sampled_batch_those_before_it_included():
     runtime = FakeRuntime()
     meter = OperatorMeter(runtime, "count")
-    runtime.records = [record(0, 10.0, 100)]
+    runtime.records[:] = [record(0, 10.0, 100)]
     read(meter)
     assert meter.portion(0) is None
     assert meter.substreams([0, 1])[0] == SubstreamState("count", 0, 0)
@@ -136,7 +138,7 @@ def test_costs_of_batches_follow_from_the_sample():
     runtime = FakeRuntime()
     meter = OperatorMeter(runtime, "count")
     meter.take(BatchTasks(1, ((task(0, "7", 30), task(1, "8", 10)),)))
-    runtime.records = [record(0, 10.0, 100), record(1, 11.0, 40)]
+    runtime.records[:] = [record(0, 10.0, 100), record(1, 11.0, 40)]
     state = read(meter)
     assert state.batch == Batch(2, 2.0, 1.5, 4)
     assert state.busy_s == pytest.approx(1.0)
@@ -145,7 +147,7 @@ def test_costs_of_batches_follow_from_the_sample():
 
 def test_without_a_sample_costs_are_unknown():
     runtime = FakeRuntime()
-    runtime.records = [record(0, 10.0, 100)]
+    runtime.records[:] = [record(0, 10.0, 100)]
     state = read(OperatorMeter(runtime, "count"))
     assert state.batch == Batch(1, 1.0, None, None)
     assert state.busy_s is None
@@ -154,7 +156,7 @@ def test_without_a_sample_costs_are_unknown():
 def test_bytes_follow_the_size_of_the_rows_that_wait():
     runtime = FakeRuntime()
     meter = OperatorMeter(runtime, "count")
-    runtime.records = [record(0, 10.0, 60)]
+    runtime.records[:] = [record(0, 10.0, 60)]
     runtime.streams = {"split": (arrival(1, 10.5, 40),)}
     read(meter)
     assert meter.stream("split") == (100, 1000)
@@ -174,16 +176,64 @@ def test_the_spread_of_service_times_is_that_of_new_samples():
 def test_of_fused_operators_the_first_is_measured():
     runtime = FakeRuntime(("split", "count"))
     first, second = OperatorMeter(runtime, "split"), OperatorMeter(runtime, "count")
-    runtime.records = [record(0, 10.0, 60)]
+    runtime.records[:] = [record(0, 10.0, 60)]
     assert read(first).completed == 60
     assert read(second) == OperatorState("count")
     assert second.problems() == ["operator 'count' is fused with the ones before it: its rows do not show"]
 
 
+def test_fused_operators_have_the_latency_from_entry_of_their_query():
+    runtime = FakeRuntime(("split", "count"))
+    meter = OperatorMeter(runtime, "count")
+    runtime.records[:] = [record(0, 10.0, 60, latency_s=1.5)]
+    read(meter)
+    assert meter.entry_latency == Latency(60, 1.5)
+
+
+def test_counters_go_on_when_operators_are_fused_and_split_whatever_the_numbers_of_batches():
+    runtime = FakeRuntime()
+    first, second = OperatorMeter(runtime, "split"), OperatorMeter(runtime, "count")
+    runtime.records[:] = [record(7, 10.0, 60)]
+    assert (read(first).completed, read(second).completed) == (60, 60)
+    runtime.records.append(record(8, 12.0, 5))
+    runtime.arrange(("split", "count"))
+    runtime.records[:] = [record(3, 14.0, 40)]
+    assert (read(first).completed, read(second).completed) == (60 + 5 + 40, None)
+    runtime.records.append(record(4, 15.0, 1))
+    runtime.arrange(("split",), ("count",))
+    runtime.records[:] = [record(0, 16.0, 10)]
+    assert (read(first).completed, read(second).completed) == (60 + 5 + 40 + 1 + 10, 60 + 5 + 10)
+
+
+def test_useful_time_counts_on_from_where_it_was_when_an_operator_is_fused_or_split():
+    runtime = FakeRuntime()
+    meter = OperatorMeter(runtime, "split")
+    assert read(meter, busy_s=30.0).busy_s == 30.0
+    runtime.arrange(("split", "count"))
+    assert read(meter, busy_s=500.0).busy_s == 30.0
+    assert read(meter, busy_s=502.0).busy_s == 32.0
+    runtime.arrange(("split",), ("count",))
+    assert read(meter, busy_s=4.0).busy_s == 32.0
+    assert read(meter, busy_s=5.0).busy_s == 33.0
+
+
+def test_what_was_done_in_one_pool_is_not_anothers():
+    runtime = FakeRuntime()
+    meter = OperatorMeter(runtime, "count")
+    meter.take(BatchTasks(0, ((task(0, "7", 10), task(1, "8", 10)),)))
+    runtime.records[:] = [record(0, 10.0, 20)]
+    for pool, done in (("count", 10), ("count", 10), ("other", 0)):
+        meter.look()
+        meter.book({"7": 0, "8": 1}, {"7": 1, "8": 1}, pool)
+        portion = meter.portion(0)
+        assert portion is not None
+        assert portion.completed == done
+
+
 def test_an_operator_fused_with_its_source_has_arrivals_as_it_reads_them():
     runtime = FakeRuntime(("lines", "split"), ("count",))
     meter = OperatorMeter(runtime, "split")
-    runtime.records, runtime.streams = [record(0, 10.0, 60)], {}
+    runtime.records[:], runtime.streams = [record(0, 10.0, 60)], {}
     state = read(meter)
     assert (state.arrived, state.completed, state.queued) == (60, 60, 0)
     assert meter.problems() == ["operator 'split' is fused with its source: rows read are taken for rows arrived"]
@@ -203,7 +253,7 @@ def test_counters_go_on_from_those_of_an_earlier_run_of_the_driver():
     state = read(meter)
     assert (state.arrived, state.completed, state.queued, state.batch.count) == (500, 450, 50, 9)
     assert meter.stream("split") == (500, 5000)
-    runtime.records, runtime.streams = [record(10, 10.0, 50)], {"split": ()}
+    runtime.records[:], runtime.streams = [record(10, 10.0, 50)], {"split": ()}
     meter.take(BatchTasks(10, ((task(0, "7", 1), task(1, "8", 1)),)))
     state = read(meter)
     assert (state.arrived, state.completed, state.batch.count) == (500, 500, 10)

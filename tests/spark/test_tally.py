@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rheostat.snapshot import Latency
-from rheostat.spark.metering.tally import Odometer, Portion, Split, Spread, Traffic, merged
+from rheostat.spark.metering.tally import Odometer, Portion, Rows, Split, Spread, Traffic, merged
 
 
 def test_rows_are_split_by_the_shares_of_the_time():
@@ -87,3 +87,11 @@ def test_what_one_batch_does_not_know_the_merged_one_does_not_know():
     assert together == Latency(4, 1.75)
     assert merged([]) is None
     assert merged([None, Latency(0, 0.0)]) is None
+
+
+def test_what_an_executor_did_goes_on_when_it_serves_other_operators():
+    rows = Rows()
+    assert rows.count("count", Portion(12, 10, 2)) == Portion(12, 10, 2)
+    assert rows.count("split", Portion(500, 400, 1)) == Portion(12, 10, 1)
+    assert rows.count("split", Portion(510, 405, 5)) == Portion(22, 15, 5)
+    assert rows.count("count", Portion(12, 10, 0)) == Portion(22, 15, 0)

@@ -19,7 +19,7 @@ from rheostat.spark.executors.pools import PoolMember, PoolsReport
 from rheostat.spark.metering.nodes import Nodes
 from rheostat.spark.metering.operator_meter import OperatorMeter
 from rheostat.spark.metering.status import StatusStore
-from rheostat.spark.metering.tally import Odometer, Portion, merged
+from rheostat.spark.metering.tally import Odometer, Portion, Rows, merged
 from rheostat.spark.metering.tasks import TaskSampler
 from rheostat.spark.metering.useful import useful_times
 from rheostat.spark.queries.dealer import USUAL_GROUPING
@@ -54,6 +54,7 @@ class Meter:
         self._operators = {name: OperatorMeter(runtime, name, base) for name in runtime.topology.operators}
         self._busy = _odometers(base)
         self._retired_s: dict[str, float] = {}
+        self._rows: dict[Member, Rows] = {}
 
     def read(self) -> Snapshot:
         report = self._report()
@@ -66,7 +67,8 @@ class Meter:
         busy_s = self._useful(report, {each.executor.id: each.useful_s for each in seen})
         numbers = {m.spark.id: m.number for m in report.members if m.spark is not None}
         for operator in operators:
-            operator.book(numbers, {each.executor.id: each.executor.slots for each in seen})
+            slots = {each.executor.id: each.executor.slots for each in seen}
+            operator.book(numbers, slots, report.homes.get(operator.name))
         self._nodes.see(each.executor for each in seen)
         return Snapshot(
             time_s=now_s,
@@ -93,23 +95,28 @@ class Meter:
             key = (member.pool, member.number)
             odometer = self._busy.setdefault(key, Odometer())
             if member.spark is not None and member.spark.id in useful_s:
-                share = self._share_of_work(report.plan.sharing(member.pool), member.spark.id)
+                share = self._share_of_work(self._measured(report, member.pool), member.spark.id)
                 odometer.read(member.spark.id, useful_s[member.spark.id], share)
             useful[key] = odometer.total
         for key in self._busy.keys() - useful.keys():
             self._retired_s[key[0]] = self._retired_s.get(key[0], 0.0) + self._busy.pop(key).total
+            self._rows.pop(key, None)
         return useful
 
-    def _share_of_work(self, operators: Iterable[str], executor: str) -> float:
+    def _measured(self, report: PoolsReport, pool: str) -> list[OperatorMeter]:
+        """The operators that `pool` serves; of fused ones the first, which stands for all."""
+        return [each for name in report.sharing(pool) if (each := self._operators[name]).is_first]
+
+    def _share_of_work(self, operators: Iterable[OperatorMeter], executor: str) -> float:
         """Of the time for which tasks kept an executor busy, as far as the last batches tell."""
-        sampled = [self._operators[name].worked_s(executor) for name in operators]
+        sampled = [operator.worked_s(executor) for operator in operators]
         ran_s = sum(each for _, each in sampled)
         return sum(each for each, _ in sampled) / ran_s if ran_s else 1.0
 
     def _operator(self, operator: OperatorMeter, report: PoolsReport, now_s: float) -> OperatorState:
-        pool = report.plan.pool_of.get(operator.name)
+        pool = report.homes.get(operator.name)
         grouping = report.plan.grouping.get(operator.name, USUAL_GROUPING)
-        alone = pool is not None and report.plan.sharing(pool) == [operator.name]
+        alone = pool is not None and report.sharing(pool) == [operator.name]
         if pool is None or not alone or all(member.spark is None for member in report.members):
             return operator.state(now_s, None, grouping)
         present_s = sum(odometer.total for (name, _), odometer in self._busy.items() if name == pool)
@@ -117,12 +124,9 @@ class Meter:
 
     def _executor(self, member: PoolMember, report: PoolsReport, busy_s: Mapping[Member, float]) -> ExecutorState:
         """One that has not come yet has the counters of the one before it; on a local master there are none."""
-        serving = [self._operators[name] for name in report.plan.sharing(member.pool)]
-        portions = [each.portion(member.number) for each in serving]
-        known = [portion for portion in portions if portion is not None]
         if member.spark is None and member.phase is ExecutorPhase.ACTIVE:
             return ExecutorState(member.pool, member.number, member.phase)
-        whole = _together(known) if len(known) == len(portions) else None
+        whole = self._whole(member, report)
         host = None if member.spark is None else member.spark.host
         return ExecutorState(
             member.pool,
@@ -135,6 +139,15 @@ class Meter:
             node=None if host is None else self._nodes.names.get(host, host),
             instance=None if member.spark is None else member.spark.id,
         )
+
+    def _whole(self, member: PoolMember, report: PoolsReport) -> Portion | None:
+        """What it did for all operators that it serves; None if not all is known."""
+        serving = self._measured(report, member.pool)
+        portions = [portion for each in serving if (portion := each.portion(member.number)) is not None]
+        if not serving or len(portions) < len(serving):
+            return None
+        rows = self._rows.setdefault((member.pool, member.number), Rows())
+        return rows.count("+".join(each.name for each in serving), _together(portions))
 
     def _substreams(self, report: PoolsReport) -> tuple[SubstreamState, ...]:
         return tuple(

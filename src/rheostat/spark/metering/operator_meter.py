@@ -21,7 +21,8 @@ from rheostat.spark.streams.stream import Arrival
 class OperatorMeter:
     """One operator. In each reading: `look`, `take` a new sample if there is one, `book`, then ask.
 
-    Of operators that are fused into one query, the first one is measured; the others' rows do not show.
+    Of operators that are fused into one query, the first one is measured; the others' rows do not show. When it gets
+    another query, because it was fused or split, its counters go on.
     """
 
     def __init__(self, runtime: Runtime, name: str, base: Snapshot | None = None) -> None:
@@ -31,6 +32,8 @@ class OperatorMeter:
         self._substream_count = operator.substream_count
         costs = isinstance(operator.function, RecordFunction) and operator.function.cost is not None
         self._has_choice = costs and not operator.keyed
+        self._ran_in: UnitQuery | None = None
+        self._pool: str | None = None
         self._asked: StreamingQuery | None = None
         self._run_id: str | None = None
         self._sample: BatchTasks | None = None
@@ -58,6 +61,8 @@ class OperatorMeter:
         self._completed = before.completed or 0
         self._arrived = before.arrived or 0
         self._busy_s = self._sampled_s = before.busy_s or 0.0
+        self._elsewhere = False
+        self._untold_s = 0.0
         self._batches, self._duration_s = batch.count, batch.duration_s
         self._fixed_s, self._tasks = batch.fixed_s or 0.0, float(batch.tasks or 0)
         self._resumed = base is not None
@@ -81,19 +86,39 @@ class OperatorMeter:
 
     def look(self) -> None:
         """Take note of the batches that were committed since the last look, and of what waits now."""
-        if not self._is_first:
+        seen = self._take_note()
+        self.entry_latency = merged(batch.latency for batch in seen)
+        if not self.is_first:
+            self._waiting = self._latency = None
             return
-        self._fresh = self._runtime.batches(self.name, self.last_batch)
-        for batch in self._fresh:
-            self._count(batch)
         self._waiting = self._not_committed()
         if self._waiting is not None:
             self._book_arrivals(sum(map(_rows, self._waiting.values())))
         self._latency = merged(batch.waited for batch in self._fresh)
-        self.entry_latency = merged(batch.latency for batch in self._fresh)
         self._service_scv = self._service.update(self._runtime.timings(self.name))
         if self._fresh and self._substream_count:
             self._state_bytes = self._state()
+
+    def _take_note(self) -> list[BatchRecord]:
+        """Count the new batches of the query that runs it, and those left of the one before; all of them."""
+        query = self._running_in()
+        self._fresh = ()
+        seen: list[BatchRecord] = []
+        if query is not self._ran_in and self._ran_in is not None:
+            seen += self._count_all(self._ran_in)
+            self._elsewhere = True
+        if query is not self._ran_in:
+            self._ran_in, self.last_batch = query, -1
+        return seen if query is None else [*seen, *self._count_all(query)]
+
+    def _count_all(self, query: UnitQuery) -> tuple[BatchRecord, ...]:
+        fresh: tuple[BatchRecord, ...] = query.batches.after(self.last_batch)
+        for batch in fresh:
+            self.last_batch = batch.batch
+            if query.unit.operators[0].name == self.name:
+                self._count(batch)
+                self._fresh = (*self._fresh, batch)
+        return fresh
 
     def take(self, sample: BatchTasks) -> None:
         """The tasks of the last batch."""
@@ -108,9 +133,12 @@ class OperatorMeter:
             return self._worked_s.get(executor, 0.0), self._ran_s[executor]
         return sum(self._worked_s.values()), sum(self._ran_s.values())
 
-    def book(self, numbers: Mapping[str, int], slots: Mapping[str, int]) -> None:
+    def book(self, numbers: Mapping[str, int], slots: Mapping[str, int], pool: str | None = None) -> None:
         """Split what was counted over executors and substreams; `numbers` and `slots` are those of Spark's
-        executors, by its names for them."""
+        executors, by its names for them. In another `pool` the numbers are others'."""
+        if self._pool not in (None, pool):
+            self._by_executor, self._executor_shares, self._elsewhere = Split(), {}, True
+        self._pool = pool
         self._unbooked += sum(sum(batch.rows.values()) for batch in self._fresh)
         if self._sample is None:
             return
@@ -133,9 +161,9 @@ class OperatorMeter:
     def state(self, now_s: float, busy_s: float | None, grouping: str) -> OperatorState:
         """`busy_s` is the useful time of its own pool; without one the sampled tasks tell. `grouping` is the one in
         force, told only where there is a choice: where it is known what the values of records cost."""
-        if not self._is_first:
+        if not self.is_first:
             return OperatorState(self.name)
-        self._busy_s = max(self._busy_s, self._sampled_s if busy_s is None else busy_s)
+        self._work(busy_s)
         known = self._waiting is not None
         return OperatorState(
             self.name,
@@ -151,6 +179,13 @@ class OperatorMeter:
             batch=Batch(self._batches, self._duration_s, *self._sampled_costs()),
             grouping=grouping if self._has_choice and self._reads_streams else None,
         )
+
+    def _work(self, busy_s: float | None) -> None:
+        """Count on from where it stopped when it came to another query or pool, whatever that one did before."""
+        told_s = self._sampled_s if busy_s is None else busy_s
+        if self._elsewhere:
+            self._elsewhere, self._untold_s = False, self._busy_s - told_s
+        self._busy_s = max(self._busy_s, told_s + self._untold_s)
 
     def portion(self, number: int) -> Portion | None:
         """What the executor of this number did of it; None before the first sample."""
@@ -173,7 +208,7 @@ class OperatorMeter:
 
     def stream(self, name: str) -> tuple[int | None, int | None]:
         """Rows that came by one of its streams, and their bytes as far as the size of those seen is typical."""
-        if not self._is_first or self._waiting is None:
+        if not self.is_first or self._waiting is None:
             return None, None
         waiting = self._waiting.get(name, ())
         traffic = self._traffic.setdefault(name, Traffic())
@@ -183,7 +218,7 @@ class OperatorMeter:
 
     def problems(self) -> list[str]:
         """What is not known about it."""
-        if not self._is_first:
+        if not self.is_first:
             return [f"operator {self.name!r} is fused with the ones before it: its rows do not show"]
         if not self._reads_streams:
             return [f"operator {self.name!r} is fused with its source: rows read are taken for rows arrived"]
@@ -195,7 +230,7 @@ class OperatorMeter:
         return told
 
     @property
-    def _is_first(self) -> bool:
+    def is_first(self) -> bool:
         """Whether it is the first operator of its query: what the query reads is what it reads."""
         return self._query() is not None
 
@@ -214,9 +249,14 @@ class OperatorMeter:
         return None if unit_query is None else unit_query.query
 
     def _unit_query(self) -> UnitQuery | None:
-        for unit_query in self._runtime.queries.values():
-            if unit_query.unit.operators and unit_query.unit.operators[0].name == self.name:
-                return unit_query
+        """The one that begins with it."""
+        query = self._running_in()
+        return query if query is not None and query.unit.operators[0].name == self.name else None
+
+    def _running_in(self) -> UnitQuery | None:
+        for query in self._runtime.queries.values():
+            if any(operator.name == self.name for operator in query.unit.operators):
+                return query
         return None
 
     @property
@@ -253,7 +293,6 @@ class OperatorMeter:
         if self._last_start_s is not None:
             self._arrivals.add(batch.started_s - self._last_start_s, rows)
         self._last_start_s = batch.started_s
-        self.last_batch = batch.batch
         self._completed += rows
         self._batches += 1
         self._duration_s += batch.duration_s

@@ -54,6 +54,26 @@ class Odometer:
         return self.total
 
 
+class Rows:
+    """What one executor did for the operators it serves. It goes on when it serves others."""
+
+    def __init__(self) -> None:
+        self._arrived, self._completed = Odometer(), Odometer()
+        self._serves: str | None = None
+
+    def count(self, serves: str, portion: Portion) -> Portion:
+        """`portion` is what was done for those it `serves` now; all in all."""
+        if self._serves is None:
+            self._arrived.read(serves, 0.0)
+            self._completed.read(serves, 0.0)
+        self._serves = serves
+        arrived, completed = (
+            self._arrived.read(serves, portion.arrived),
+            self._completed.read(serves, portion.completed),
+        )
+        return Portion(round(arrived), round(completed), portion.queued)
+
+
 class Traffic:
     """Rows and bytes of one stream. Rows are exact; each weighs what those seen waiting at the time weigh."""
 

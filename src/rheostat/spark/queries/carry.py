@@ -88,7 +88,8 @@ class _Carrier:
             return self._join(plan, carried)
         if kind == "Union" and len(entries) == len(carried):
             return self._union(plan, carried)
-        return plan, None
+        # A function on single records, fused before this one, has them in what it makes.
+        return plan, _entry_in(plan)
 
     def _project(self, plan: Any, child: Any, entry: Any) -> tuple[Any, Any]:
         columns = [column for column in _items(plan.projectList()) if column.name() != ENTRY]
