@@ -59,7 +59,7 @@ class Assembler:
 
         Results have no entry times, so that where there is nothing else to make they are not carried along.
         """
-        carry = (lambda df: df) if unit.outputs else (lambda df: df.drop(ENTRY))
+        carry = _with_entry_times if unit.outputs else _without_entry_times
         frames = {name: carry(df) for name, df in inputs.items()}
         if unit.source is not None:
             entered = _opened(unit.source, session)
@@ -107,6 +107,14 @@ class Assembler:
             return {operator.name: made}
         self._undivided[operator.name] = self._place(operator.name, made)
         return {stream: of_output(made, stream) for stream in operator.selectivities}
+
+
+def _with_entry_times(df: DataFrame) -> DataFrame:
+    return df
+
+
+def _without_entry_times(df: DataFrame) -> DataFrame:
+    return df.drop(ENTRY)
 
 
 def _opened(source: Source, session: SparkSession) -> DataFrame:
