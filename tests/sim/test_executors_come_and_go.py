@@ -5,6 +5,7 @@ import pytest
 from plants import count_in_system, drained, executor_row, exponential, fixed, keyed, one_operator, plant, realise, row
 
 from rheostat.decision import Scale
+from rheostat.errors import ConfigError
 from rheostat.load import Step
 from rheostat.plan import Plan, PoolPlan
 from rheostat.sim.model import ClusterModel, NodeModel, OperatorModel
@@ -145,6 +146,40 @@ def test_a_restart_stops_the_whole_topology_for_every_change():
     it.cluster.advance(5.0)
     assert row(it).completed > before + 300
     assert it.observe().latency.max_s == pytest.approx(3.0, abs=0.1)
+
+
+@pytest.mark.parametrize("queues", ["own", "shared"])
+def test_a_restart_that_loses_takes_what_was_at_the_operator_that_changed_and_nothing_else(queues):
+    line = Topology("line", [Source("in"), Operator("op", inputs="in"), Operator("last", inputs="op")])
+    cluster = ClusterModel(start=0, restart="3s", restart_loses=True)
+    operators = {"op": fixed(0.05, executors=2, queues=queues), "last": fixed(0.05, executors=1, queues=queues)}
+    it = plant(line, operators, rate=Step([(0, 100.0), (9, 0.0)]), cluster=cluster)
+    it.cluster.advance(5.0)
+    there = count_in_system(it)
+    assert min(there.values()) > 50
+    it.apply(scaled(Plan.initial(it.topology, {"op": 2, "last": 1}), 3))
+    assert row(it).lost == there["op"]
+    assert row(it, "last").lost == 0
+    assert count_in_system(it) == {"op": 0, "last": there["last"]}
+    it.cluster.advance(9.0)
+    assert row(it).completed > 0
+    assert drained(it, 200.0)
+    assert it.cluster.state.world[0].lost == there["op"]
+
+
+def test_micro_batches_are_read_again_after_a_restart_that_loses():
+    cluster = ClusterModel(start=0, restart="3s", restart_loses=True)
+    batches = fixed(0.01, executors=2, queues="batches")
+    it = plant(one_operator(), batches, rate=Step([(0, 100.0), (9, 0.0)]), cluster=cluster)
+    it.cluster.advance(5.0)
+    it.apply(scaled(Plan.initial(it.topology, 2), 3))
+    assert drained(it, 30.0)
+    assert row(it).lost == 0
+
+
+def test_a_restart_that_loses_is_refused_where_records_are_served_by_key():
+    with pytest.raises(ConfigError, match="'op' is served by key: restart_loses"):
+        plant(keyed(4), cluster=ClusterModel(restart="3s", restart_loses=True))
 
 
 @pytest.mark.parametrize(("executors", "pause_s"), [(3, 2.0), (1, 5.0)])

@@ -9,7 +9,7 @@ from scipy import stats
 
 from rheostat.decision import Regroup, Scale
 from rheostat.errors import ConfigError
-from rheostat.grouping import Hashes, LoadAware, Scheduler, Task
+from rheostat.grouping import BatchGreedy, Hashes, LoadAware, Scheduler, Task
 from rheostat.load import Step
 from rheostat.load.skew import zipf
 from rheostat.plan import Plan
@@ -163,6 +163,52 @@ def test_osg_gives_slow_executors_less():
     slow, fast = sorted((executor_row(it, n) for n in range(2)), key=lambda each: each.speed)
     assert slow.busy_s == pytest.approx(fast.busy_s, rel=0.02)
     assert fast.completed == pytest.approx(2 * slow.completed, rel=0.05)
+
+
+def in_batches(grouping, **more):
+    return sensitive(4, grouping, queues="batches", batches=Batches(fixed="200ms", per_task=0), **more)
+
+
+def test_batch_greedy_is_as_the_grouping_in_python_once_costs_are_known():
+    it = under_zipf(in_batches("batch-greedy"), resolution_s=1000.0)
+    it.cluster.advance(600.0)
+    state = it.cluster.state
+    while not state.operators[0].batch_rows:
+        it.cluster.advance(float(state.heap[0].time))
+    values, executors = [], []
+    i = int(state.operators[0].batch_head)
+    while i != -1:
+        values.append(int(state.tuples.value[i]))
+        executors.append(int(state.tuples.executor[i]))
+        i = int(state.tuples.next[i])
+    exact = BatchGreedy(4, Exact()).assign(np.array(values))
+    loads = [np.bincount(np.unique(each, return_inverse=True)[1], COST[values], 4) for each in (executors, exact)]
+    assert len(values) > 20
+    assert loads[0].max() <= 1.1 * loads[1].max()
+
+
+class Exact:
+    def seconds(self, values):
+        return COST[values]
+
+
+def test_batches_dealt_out_as_a_whole_end_sooner_than_those_dealt_out_one_by_one():
+    def durations_s(grouping):
+        found = []
+        for seed in range(5):
+            it = under_zipf(in_batches(grouping), seed=seed)
+            it.cluster.advance(900.0)
+            found.append(float(row(it).latency_sum / row(it).completed))
+        return found
+
+    whole, one_by_one, in_turn = map(durations_s, ("batch-greedy", "osg", "round-robin"))
+    assert is_less(whole, one_by_one)
+    assert is_less(one_by_one, in_turn)
+
+
+def test_batch_greedy_is_refused_where_there_are_no_batches():
+    with pytest.raises(ConfigError, match="'op' has no micro-batches"):
+        under_zipf(sensitive(2, "batch-greedy"))
 
 
 # --- changes ----------------------------------------------------------------------------------------------------

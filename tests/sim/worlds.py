@@ -60,7 +60,9 @@ def operator_models(draw, keyed: bool) -> OperatorModel:
             trigger=draw(st.sampled_from([0, 1])),
             limit=draw(st.sampled_from([None, 5])),
         ),
-        grouping=None if keyed else draw(st.sampled_from(GROUPINGS)),
+        grouping=None
+        if keyed
+        else draw(st.sampled_from((*GROUPINGS, *(["batch-greedy"] if queues == "batches" else ())))),
         interval=draw(st.sampled_from([0.05, 1])),
         osg=Osg(window=draw(st.sampled_from([1, 4, 1024])), schedulers=draw(st.integers(1, 3))),
         capacity=draw(st.sampled_from([None, None, 1, 20])),
@@ -71,7 +73,7 @@ def operator_models(draw, keyed: bool) -> OperatorModel:
 
 
 @st.composite
-def cluster_models(draw) -> ClusterModel:
+def cluster_models(draw, loses: bool) -> ClusterModel:
     nodes = tuple(NodeModel(name=name, slots=12, cores=draw(st.sampled_from([None, 2.0]))) for name in ("x", "y"))
     return ClusterModel(
         start=draw(st.sampled_from([0, 0.5, 3])),
@@ -80,6 +82,7 @@ def cluster_models(draw) -> ClusterModel:
         move_delay=draw(st.sampled_from([0, 0.05, 2])),
         pause=draw(st.sampled_from(["substream", "executors", "topology"])),
         restart=draw(st.sampled_from([None, None, 1])),
+        restart_loses=loses and draw(st.booleans()),
         pause_on_add=draw(st.sampled_from([0, 0.5])),
         odd_share=draw(st.sampled_from([0.0, 0.5])),
         odd_speed=0.5,
@@ -117,7 +120,8 @@ def sim_models(draw) -> SimModel:
         weights=draw(st.sampled_from([None, np.ones(7), 1.0 / np.arange(1, 12)])),
     )
     operators = {name: draw(operator_models(operator.keyed)) for name, operator in topology.operators.items()}
-    return SimModel(topology, {"in": source}, operators, cluster=draw(cluster_models()))
+    cluster = draw(cluster_models(loses=not any(operator.keyed for operator in topology.operators.values())))
+    return SimModel(topology, {"in": source}, operators, cluster=cluster)
 
 
 @dataclass

@@ -22,6 +22,7 @@ GROUPINGS = {
     "load-aware": tables.LOAD_AWARE,
     "osg": tables.OSG,
     "nearest": tables.NEAREST,
+    "batch-greedy": tables.BATCH_GREEDY,
 }
 CHUNK_SLOTS = 64
 
@@ -170,7 +171,7 @@ def grouping_code(model: SimModel, operator: str, grouping: str | None) -> int:
 def with_grouping(state: State, operator: int, code: int) -> State:
     """The state after `operator` was given another grouping, with room for what that has to remember."""
     state.operators[operator].grouping = code
-    if code in (tables.LOAD_AWARE, tables.OSG):
+    if code in (tables.LOAD_AWARE, tables.OSG, tables.BATCH_GREEDY):
         return tables.with_memory_for_grouping(state, operator)
     return state
 

@@ -3,7 +3,7 @@
 from rheostat.sim import load_aware, near, osg, randomness
 from rheostat.sim.jit import at, jit
 from rheostat.sim.randomness import SERVICE
-from rheostat.sim.state import BY_KEY, BY_VALUE, LOAD_AWARE, NEAREST, OSG, RANDOM, State
+from rheostat.sim.state import BATCH_GREEDY, BY_KEY, BY_VALUE, LOAD_AWARE, NEAREST, OSG, RANDOM, State
 from rheostat.sim.turns import next_in_turn, server
 
 
@@ -21,6 +21,8 @@ def choose(s: State, i: int, operator: int) -> int:
         return load_aware.choose(s, operator)
     if it.grouping == OSG:
         return osg.choose(s, i, operator)
+    if it.grouping == BATCH_GREEDY:
+        return int(at(s.tuples, i).executor)
     if it.grouping == NEAREST:
         return near.choose(s, i, operator)
     return next_in_turn(s, operator)
@@ -38,5 +40,5 @@ def resized(s: State, operator: int) -> None:
     it = at(s.operators, operator)
     if it.grouping == LOAD_AWARE:
         load_aware.resized(s, operator)
-    elif it.grouping == OSG:
+    elif it.grouping in (OSG, BATCH_GREEDY):
         osg.resized(s, operator)

@@ -360,6 +360,14 @@ class Cluster:
         self._pause_executors(list(self.fleet.members.values()), duration_s)
         self._pause_batches(list(self.position), duration_s)
 
+    def lose_what_waits(self, executors: Iterable[Executor], operators: Iterable[str]) -> None:
+        """What these executors serve and have queued goes down with them; micro-batches are read again."""
+        for executor in executors:
+            self._do(control.LOSE_QUEUE, executor.index)
+        for name in operators:
+            if self.state.operators[self.position[name]].mode == tables.SHARED_QUEUE:
+                self._do(control.LOSE_WAITING, self.position[name])
+
     def _pause_executors(self, executors: Sequence[Executor], duration_s: float) -> None:
         self._pause(executors)
         for executor in executors:

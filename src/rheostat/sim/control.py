@@ -1,6 +1,6 @@
 """What the plant does to the tuples when the cluster changes: hold, hand over, pause, resume, put back.
 
-Called between two runs of the event loop. All keep the order within a substream and lose nothing.
+Called between two runs of the event loop. All keep the order within a substream, and all but two lose nothing.
 """
 
 from typing import Any
@@ -11,6 +11,7 @@ from rheostat.sim.engine import (
     append_waiting,
     enqueue,
     leave_task,
+    lose,
     serve,
     stop_serving,
     take_idle,
@@ -26,6 +27,7 @@ from rheostat.sim.turns import next_in_turn
 
 # What can be done, each by the function of that name.
 WAKE_SOURCES, WAKE_BATCHES, HOLD, GIVE, RESUME, INTERRUPT, GIVE_BACK, DEAL_OUT, ABANDON_BATCH, RESIZED = range(10)
+LOSE_QUEUE, LOSE_WAITING = 10, 11
 
 
 @entry
@@ -50,6 +52,10 @@ def act(tables: Any, verb: int, subject: int, target: int) -> None:
         deal_out(s, subject)
     elif verb == ABANDON_BATCH:
         abandon_batch(s, subject)
+    elif verb == LOSE_QUEUE:
+        lose_queue(s, subject)
+    elif verb == LOSE_WAITING:
+        lose_waiting(s, subject)
     else:
         resized(s, subject)
 
@@ -126,6 +132,27 @@ def interrupt(s: State, executor: int) -> None:
         it.handed_on += 1
     else:
         _put_first_in_queue(s, i, executor)
+
+
+@jit
+def lose_queue(s: State, executor: int) -> None:
+    """`executor` is killed: what it was serving and what it had queued is gone."""
+    interrupt(s, executor)
+    it = at(s.executors, executor)
+    while it.queued > 0:
+        i = it.queue_head
+        it.queue_head = at(s.tuples, i).next
+        it.queued -= 1
+        it.handed_on += 1
+        lose(s, s.world.now, i)
+
+
+@jit
+def lose_waiting(s: State, operator: int) -> None:
+    """What the executors of `operator` would have helped themselves to is gone."""
+    home = at(s.operators, operator).home
+    while at(s.operators, home).waiting > 0:
+        lose(s, s.world.now, take_waiting(s, home))
 
 
 @jit

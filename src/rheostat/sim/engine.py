@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from rheostat.sim import draw, near, osg, randomness
+from rheostat.sim import batch_greedy, draw, near, osg, randomness
 from rheostat.sim.choose import choose, substream_of
 from rheostat.sim.heap import BATCH_END, DONE, SOURCE, TRANSIT, TRIGGER, kind_of, pop, push, replace, subject_of
 from rheostat.sim.histogram import BINS, bin_of
 from rheostat.sim.jit import at, entry, jit
 from rheostat.sim.randomness import ARRIVALS, SERVICE
-from rheostat.sim.state import BY_KEY, NONE, OSG, OWN_QUEUES, SHARED_QUEUE, State, tables_at
+from rheostat.sim.state import BATCH_GREEDY, BY_KEY, NONE, OSG, OWN_QUEUES, SHARED_QUEUE, State, tables_at
 
 FINISHED, NEEDS_MEMORY = 0, 1
 
@@ -274,7 +274,7 @@ def _arrive_by_key(s: State, now: float, i: int, operator: int) -> None:
         join_substream(s, i, substream)
         append_held(s, i, substream)
     elif at(s.executors, it.owner).queued >= at(s.operators, operator).capacity:
-        _lose(s, now, i)
+        lose(s, now, i)
     else:
         join_substream(s, i, substream)
         enqueue(s, now, it.owner, i)
@@ -289,7 +289,7 @@ def _arrive_at_any(s: State, now: float, i: int, operator: int) -> None:
             return
         executor = choose(s, i, operator)
     if at(s.executors, executor).queued >= at(s.operators, operator).capacity:
-        _lose(s, now, i)
+        lose(s, now, i)
     else:
         enqueue(s, now, executor, i)
 
@@ -308,7 +308,7 @@ def _wait(s: State, now: float, i: int, operator: int) -> None:
     """Tuple `i` joins the list from which executors help themselves, if there is room."""
     it = at(s.operators, operator)
     if at(s.operators, it.home).waiting >= it.capacity:
-        _lose(s, now, i)
+        lose(s, now, i)
     else:
         append_waiting(s, i, it.home)
 
@@ -334,7 +334,7 @@ def take_idle(s: State, home: int) -> int:
 def _arrive_for_batch(s: State, now: float, i: int, operator: int) -> None:
     it = at(s.operators, operator)
     if it.waiting >= it.capacity:
-        _lose(s, now, i)
+        lose(s, now, i)
         return
     if it.grouping == BY_KEY:
         join_substream(s, i, substream_of(s, i, operator))
@@ -485,7 +485,7 @@ def _complete(s: State, now: float, i: int, executor: int) -> None:
     at(s.histogram, (1 + done.operator) * BINS + bin_of(latency)).count += 1
     if done.substream != NONE:
         _leave_substream(s, i, latency)
-    if it.grouping == OSG:
+    if it.grouping in (OSG, BATCH_GREEDY):
         osg.completed(s, i, executor)
     _emit(s, now, done.operator, done.root, done.value, executor)
     _settle(s, now, done.root)
@@ -493,8 +493,8 @@ def _complete(s: State, now: float, i: int, executor: int) -> None:
 
 
 @jit
-def _lose(s: State, now: float, i: int) -> None:
-    """Tuple `i` found a full queue."""
+def lose(s: State, now: float, i: int) -> None:
+    """Tuple `i` found a full queue, or went down with its executor."""
     it = at(s.tuples, i)
     at(s.operators, it.operator).lost += 1
     at(s.roots, it.root).lost = 1
@@ -607,6 +607,8 @@ def _start_batch(s: State, now: float, operator: int) -> None:
     it.batch_started = now
     it.batch_head = it.waiting_head
     it.batch_rows = min(it.waiting, it.batch_limit)
+    if it.grouping == BATCH_GREEDY:
+        batch_greedy.assign(s, operator)
     for _ in range(it.batch_rows):
         it.batch_tail = it.waiting_head
         _give_to_task(s, it.batch_tail, operator)

@@ -9,6 +9,7 @@ import numpy as np
 from rheostat.duration import Duration, positive_seconds, seconds
 from rheostat.errors import ConfigError
 from rheostat.grouping import check
+from rheostat.grouping.check import BATCH_GREEDY, KEY
 from rheostat.grouping.osg.task import TOLERANCE, WINDOW
 from rheostat.load import Constant, Shape
 from rheostat.topology import Topology
@@ -69,7 +70,8 @@ class OperatorModel(Spec, frozen=True):
 
     `queues`: "own" (one FIFO queue for each executor), "shared" (one queue for all), "batches" (micro-batches).
     `grouping` spreads the records over executors: left out, round robin, or by key for a keyed operator. Load-aware
-    grouping reads utilisation every `interval`; "nearest" keeps to process and node while queues there are short.
+    grouping reads utilisation every `interval`; "nearest" keeps to process and node while queues there are short;
+    "batch-greedy" assigns a micro-batch as a whole.
     `capacity` bounds each queue; what overflows is lost.
     `split` "one" sends each record to one of the output streams only, with the selectivities as shares.
     `emission` says how the number of output records varies around the selectivity; `bulk` at a time.
@@ -82,7 +84,7 @@ class OperatorModel(Spec, frozen=True):
     standby: Annotated[int, msgspec.Meta(ge=0)] = 0
     queues: Literal["own", "shared", "batches"] = "own"
     batches: Batches = Batches()
-    grouping: Literal["round-robin", "random", "key", "load-aware", "osg", "nearest"] | None = None
+    grouping: Literal["round-robin", "random", "key", "load-aware", "osg", "nearest", "batch-greedy"] | None = None
     interval: Duration = "30s"
     osg: Osg = Osg()
     capacity: Count | None = None
@@ -134,6 +136,7 @@ class ClusterModel(Spec, frozen=True):
     Moving substreams takes `move_delay` plus their state over `bandwidth` (bytes/s), and meanwhile pauses the
     `substream`s themselves, both `executors`, or the whole `topology`. `pause_on_add` and `pause_on_remove` stop
     the topology for a change of size; `restart`, if given, for every change but that of a grouping, as Storm does.
+    With `restart_loses` what waits at the operators that change is lost by it, unless it can be read again (batches).
     A share `odd_share` of executors has speed `odd_speed` instead of 1. Records sent between processes and nodes
     take `process_hop` and `node_hop`, and cost the executor that receives them `process_cost` and `node_cost` of
     work. A record that takes longer than `timeout` counts as late.
@@ -149,6 +152,7 @@ class ClusterModel(Spec, frozen=True):
     pause_on_add: Duration = 0
     pause_on_remove: Duration = 0
     restart: Duration | None = None
+    restart_loses: bool = False
     odd_speed: Positive = 1.0
     odd_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     process_hop: Duration = 0
@@ -214,12 +218,24 @@ class SimModel:
     def source(self, name: str) -> SourceModel:
         return self.sources.get(name, SourceModel())
 
+    def check_grouping(self, name: str, grouping: str) -> None:
+        """Refuse, with the reason, a grouping that cannot be simulated for operator `name`."""
+        check(self.topology, name, grouping)
+        if grouping == BATCH_GREEDY and self.operator(name).queues != "batches":
+            raise ConfigError(f"operator {name!r} has no micro-batches to assign as a whole: {grouping!r} needs them")
+        if grouping == KEY and self.topology.operators[name].keyed and self.cluster.restart_loses:
+            raise ConfigError(
+                f"operator {name!r} is served by key: restart_loses is for records that may go to any executor; "
+                "those of a substream are all kept, in their order"
+            )
+
     def _check_operator(self, name: str) -> None:
         model, operator = self.operator(name), self.topology.operators[name]
         if operator.keyed and model.queues == "shared":
             raise ConfigError(f"operator {name!r} is keyed: its substreams need queues of their own, not a shared one")
-        if model.grouping is not None:
-            check(self.topology, name, model.grouping)
+        grouping = model.grouping or (KEY if operator.keyed else None)
+        if grouping is not None:
+            self.check_grouping(name, grouping)
         total = sum(stream.selectivity for stream in self.topology.out_of(name))
         if model.split == "one" and total > 1 + 1e-9:
             raise ConfigError(f"operator {name!r} splits to one stream only, but its shares add up to {total:g} > 1")

@@ -23,10 +23,16 @@ def choose(s: State, i: int, operator: int) -> int:
     if scheduler.state == SEND_ALL:
         return _ask(s, i, operator)
     executor = _least_loaded(s, operator, at(s.tuples, i).scheduler)
-    _load(s, operator, at(s.tuples, i).scheduler, executor).load_s += _seconds(
+    _load(s, operator, at(s.tuples, i).scheduler, executor).load_s += seconds(
         s, operator, executor, at(s.tuples, i).value
     )
     return executor
+
+
+@jit
+def has_learned(s: State, operator: int) -> bool:
+    """Whether every executor has told what values cost."""
+    return bool(_scheduler(s, operator, 0).state != ROUND_ROBIN)
 
 
 @jit
@@ -92,7 +98,7 @@ def _ask(s: State, i: int, operator: int) -> int:
     scheduler = _scheduler(s, operator, asking.scheduler)
     executor = server(s, operator, scheduler.asked)
     load = _load(s, operator, asking.scheduler, executor)
-    load.load_s += _seconds(s, operator, executor, asking.value)
+    load.load_s += seconds(s, operator, executor, asking.value)
     asking.epoch = scheduler.epoch
     asking.claimed_s = load.load_s
     scheduler.asked += 1
@@ -165,7 +171,7 @@ def _cell(s: State, operator: int, executor: int, row: int, value: int) -> Any:
 
 
 @jit
-def _seconds(s: State, operator: int, executor: int, value: int) -> float:
+def seconds(s: State, operator: int, executor: int, value: int) -> float:
     """ŵ by the pair that `executor` sent last: at the row with the smallest count; its mean if that is 0."""
     best = _cell(s, operator, executor, 0, value)
     for row in range(1, at(s.operators, operator).sketch_rows):

@@ -7,7 +7,6 @@ import numpy as np
 from rheostat.decision import Location
 from rheostat.duration import seconds
 from rheostat.errors import PlantError, nearest
-from rheostat.grouping import check
 from rheostat.plan import Plan
 from rheostat.sim.build import GROUPINGS
 from rheostat.sim.cluster import Cluster
@@ -146,10 +145,16 @@ class SimPlant:
         moves = plan.assignment != self._plan.assignment or plan.pools != self._plan.pools
         if cluster.restart is not None and moves:
             self.cluster.pause_topology(seconds(cluster.restart, "restart"))
+            if cluster.restart_loses:
+                self._lose_what_waits([name for name, pool in plan.pools.items() if pool != self._plan.pools[name]])
         elif grows:
             self.cluster.pause_topology(seconds(cluster.pause_on_add, "pause_on_add"))
         elif shrinks:
             self.cluster.pause_topology(seconds(cluster.pause_on_remove, "pause_on_remove"))
+
+    def _lose_what_waits(self, pools: Sequence[str]) -> None:
+        for pool in pools:
+            self.cluster.lose_what_waits(self.cluster.fleet.of(pool), self._plan.sharing(pool))
 
     def _grow(self, pool: str) -> list[str]:
         fleet, wanted = self.cluster.fleet, self._plan.pools[pool]
@@ -212,7 +217,7 @@ class SimPlant:
     def _regroup(self, operator: str, grouping: str) -> None:
         if grouping not in GROUPINGS:
             raise PlantError(f"the simulator has no grouping {grouping!r}; {nearest(grouping, GROUPINGS)}")
-        check(self.topology, operator, grouping)
+        self.model.check_grouping(operator, grouping)
         self.cluster.regroup(operator, grouping)
 
 

@@ -24,7 +24,8 @@ class Application:
     grouping: str
 
     def scenario(self, name: str, load: dict[str, Any], restart: str | None, share: float = 1.0) -> Scenario:
-        """One executor each at the start. A change of degree takes 5 s for the executor, and `restart` for all.
+        """One executor each at the start. A change of degree takes 5 s for the executor, and `restart` for all, which
+        loses what waits at the operators that change.
 
         With a `share` of the records, each takes so much longer: as much work for a shorter simulation.
         """
@@ -35,9 +36,13 @@ class Application:
             t_ra="60s",
             source=[{"name": "source", "load": {"product": [load, share]}, "keys": {"zipf": _SKEW, "keys": _VALUES}}],
             operator=[_slower(operator, share) | {"grouping": self.grouping} for operator in self.operators],
-            cluster={"nodes": _MACHINES, "start": "5s", "timeout": "30s"} | ({"restart": restart} if restart else {}),
+            cluster={"nodes": _MACHINES, "start": "5s", "timeout": "30s"} | _restarting(restart),
             budget={"total": 36},
         )
+
+
+def _restarting(restart: str | None) -> dict[str, Any]:
+    return {"restart": restart, "restart_loses": True} if restart else {}
 
 
 def _slower(operator: dict[str, Any], share: float) -> dict[str, Any]:

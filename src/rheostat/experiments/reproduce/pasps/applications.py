@@ -31,7 +31,8 @@ class Application:
 
     def scenario(self, effort: Effort, executors: int = 1, restart: str | None = None) -> Scenario:
         """It begins with so many active replicas of each operator. All of the pool are warm: an activation takes no
-        time, which is what a start in no time stands for. With `restart` every change stops everything so long."""
+        time, which is what a start in no time stands for. With `restart` every change stops everything so long, and
+        what waits at the operators that change is lost."""
         duration_s = int(effort.choose(DURATION_S, QUICK_S))
         rates = INPUTS[self.load].rates(duration_s, effort)
         names = [operator["name"] for operator in self.operators]
@@ -41,7 +42,7 @@ class Application:
             source=[{"name": "input", "load": load_of(rates, self.replicas / self.service_s)}],
             operator=[self._operator(operator, executors) for operator in self.operators],
             budget={"total": self.r_over, "most": dict.fromkeys(names, self.replicas)},
-            cluster={"start": 0, "timeout": T_OUT, "restart": restart},
+            cluster={"start": 0, "timeout": T_OUT, "restart": restart, "restart_loses": restart is not None},
         )
 
     def _operator(self, operator: dict[str, Any], executors: int) -> dict[str, Any]:
