@@ -6,45 +6,50 @@ from placement_observations import CHAIN, Cluster
 
 from rheostat.decision import Fuse, Location, Place, Split
 from rheostat.policies.rastream.fusing import fusing, splitting_first
+from rheostat.policies.rastream.monitor import Monitor
+from rheostat.policies.registry import make_policy
+from rheostat.sla import Goal
 from rheostat.topology import Operator, Source, Topology
 
 MOST_BUSY = 0.7
 
 
 def seen(**options):
-    """Two looks at a cluster: what lies between them is measured."""
-    cluster = Cluster(**options)
-    cluster.observe()
-    return cluster, cluster.observe()
+    """A cluster, the last look at it, and what was monitored in a few."""
+    cluster, monitor = Cluster(**options), Monitor(3.0)
+    for _ in range(5):
+        observation = cluster.observe()
+        monitor.see(observation)
+    return cluster, observation, monitor
 
 
 def test_neighbours_on_one_node_are_fused_in_the_pool_of_the_second():
-    _, observation = seen(nodes=1, executors=1, rate=50.0)
-    decided = fusing(CHAIN, observation, MOST_BUSY)
+    _, observation, monitor = seen(nodes=1, executors=1, rate=50.0)
+    decided = fusing(CHAIN, observation, monitor, MOST_BUSY)
     assert decided == {
-        "b": Fuse(operator="b", others=("a",), reason="'a' and 'b' are in one place, which would be busy for 40%")
+        "b": Fuse(operator="b", others=("a",), reason="'a' and 'b' are in one place, which is busy for 40% with both")
     }
 
 
 @pytest.mark.parametrize(("nodes", "rate"), [(2, 50.0), (1, 90.0)], ids=["on two nodes", "too busy together"])
 def test_neighbours_that_are_apart_or_too_busy_together_are_not(nodes, rate):
-    _, observation = seen(nodes=nodes, executors=1, rate=rate)
-    assert fusing(CHAIN, observation, MOST_BUSY) == {}
+    _, observation, monitor = seen(nodes=nodes, executors=1, rate=rate)
+    assert fusing(CHAIN, observation, monitor, MOST_BUSY) == {}
 
 
 def test_where_the_plant_tells_no_nodes_all_is_one_place():
-    _, observation = seen(nodes=2, executors=1, rate=50.0, known_nodes=False)
-    assert list(fusing(CHAIN, observation, MOST_BUSY)) == ["b"]
+    _, observation, monitor = seen(nodes=2, executors=1, rate=50.0, known_nodes=False)
+    assert list(fusing(CHAIN, observation, monitor, MOST_BUSY)) == ["b"]
 
 
 def test_what_is_no_chain_is_left_alone():
-    _, observation = seen(nodes=1, executors=1, rate=50.0)
+    _, observation, monitor = seen(nodes=1, executors=1, rate=50.0)
     keyed_first = Topology("t", [Source("in"), Operator("a", inputs="in", key="k"), Operator("b", inputs="a")])
-    assert fusing(keyed_first, observation, MOST_BUSY) == {}
+    assert fusing(keyed_first, observation, monitor, MOST_BUSY) == {}
 
 
 def test_executors_that_part_are_split_before_they_do():
-    cluster, _ = seen(executors=2)
+    cluster, _, _ = seen(executors=2)
     plan = fused_plan(cluster)
     places = {0: Location("n0"), 1: Location("n1")}
     placing = {"b": Place(operator="b", locations=places, reason="n0 is too full")}
@@ -54,18 +59,32 @@ def test_executors_that_part_are_split_before_they_do():
 
 
 def test_executors_that_stay_together_move_as_they_are():
-    cluster, _ = seen(executors=2)
+    cluster, _, _ = seen(executors=2)
     placing = {"b": Place(operator="b", locations={0: Location("n1"), 1: Location("n1")}, reason="")}
     assert splitting_first(CHAIN, fused_plan(cluster), placing) == placing
 
 
 @pytest.mark.parametrize(("rate", "splits"), [(150.0, False), (190.0, True)])
 def test_fused_operators_are_split_when_their_executors_get_too_busy(rate, splits):
-    cluster, observation = seen(nodes=1, executors=1, rate=rate)
+    cluster, observation, monitor = seen(nodes=1, executors=1, rate=rate)
     observation = msgspec.structs.replace(observation, plan=fused_plan(cluster))
-    decided = fusing(CHAIN, observation, MOST_BUSY)
+    decided = fusing(CHAIN, observation, monitor, MOST_BUSY)
     reason = "the executors are busy for more than 70% of the time"
     assert decided == ({"b": Split(operator="b", executors=1, reason=reason)} if splits else {})
+
+
+def test_what_is_not_known_is_not_fused():
+    _, observation, _ = seen(nodes=1, executors=1, rate=50.0)
+    assert fusing(CHAIN, observation, Monitor(3.0), MOST_BUSY) == {}
+
+
+@pytest.mark.parametrize(("told", "decided"), [({"fuse": True}, ["fuse"]), ({}, [])])
+def test_the_policy_fuses_only_if_it_is_told_to_and_after_a_frame(told, decided):
+    policy, cluster = make_policy("ra-stream", Goal(CHAIN), {"frame": "10s", **told}), Cluster(nodes=1, executors=1)
+    cluster.rate = 50.0
+    acts = [[d.kind for d in policy.decide(cluster.observe()) if d.kind != "hold"] for _ in range(12)]
+    assert acts[:10] == [[]] * 10
+    assert acts[-1] == decided
 
 
 def fused_plan(cluster):

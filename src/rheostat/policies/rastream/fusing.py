@@ -5,28 +5,30 @@ node and those that stay can carry it; it is split again before its executors pa
 """
 
 from collections.abc import Iterator, Mapping
+from math import inf
 
 from rheostat.chain import why_no_chain
 from rheostat.decision import Decision, Fuse, Place, Split
 from rheostat.plan import Plan
 from rheostat.policies.policy import Observation
+from rheostat.policies.rastream.monitor import Member, Monitor
 from rheostat.topology import Topology
 
 _ROOM = 0.8
 """Fused operators are to be this much less busy than what splits them again, so that they are not at once."""
 
 
-def fusing(topology: Topology, observation: Observation, most_busy: float) -> dict[str, Decision]:
-    """Splits of those whose executors are busier than `most_busy`, else fusions; by the operator decided on."""
+def fusing(topology: Topology, observation: Observation, monitor: Monitor, most_busy: float) -> dict[str, Decision]:
+    """Splits of those whose executors were busier than `most_busy`, else a fusion; by the operator decided on."""
     plan = observation.plan
-    too_busy = [group for group in plan.fused if (_load(observation, group[-1]) or 0.0) > most_busy]
+    too_busy = [group for group in plan.fused if _can_part(topology, group) and _work(plan, monitor, group) > most_busy]
     if too_busy:
         reason = f"the executors are busy for more than {most_busy:.0%} of the time"
-        return {group[-1]: _split(plan, group, reason) for group in too_busy if _can_part(topology, group)}
+        return {group[-1]: _split(plan, group, reason) for group in too_busy}
     for first, second in _neighbours(topology, plan):
-        together = _together(observation, first, second)
-        if _is_one_place(observation, first, second) and together is not None and together <= _ROOM * most_busy:
-            reason = f"{first[-1]!r} and {second[-1]!r} are in one place, which would be busy for {together:.0%}"
+        work = (_work(plan, monitor, first) * _size(plan, first)) / _size(plan, second) + _work(plan, monitor, second)
+        if _is_one_place(observation, first, second) and work <= _ROOM * most_busy:
+            reason = f"{first[-1]!r} and {second[0]!r} are in one place, which is busy for {work:.0%} with both"
             return {second[-1]: Fuse(operator=second[-1], others=(*first, *second[:-1]), reason=reason)}
     return {}
 
@@ -72,15 +74,12 @@ def _is_one_place(observation: Observation, *groups: tuple[str, ...]) -> bool:
     return len({state.node for pool in pools for state in observation.snapshot.active(pool)}) == 1
 
 
-def _together(observation: Observation, first: tuple[str, ...], second: tuple[str, ...]) -> float | None:
-    """How busy the executors of the second would be with all the work."""
-    loads = [_load(observation, group[-1]) for group in (first, second)]
-    sizes = [observation.plan.size(group[-1]) for group in (first, second)]
-    if None in loads:
-        return None
-    return sum(load * size for load, size in zip(loads, sizes, strict=True) if load is not None) / sizes[-1]
+def _work(plan: Plan, monitor: Monitor, group: tuple[str, ...]) -> float:
+    """How busy the executors of a group were over the frame; without end where that is not known."""
+    pool = plan.pool_of[group[-1]]
+    works = [monitor.working(Member(pool, number)) for number in plan.pools[pool].executors]
+    return sum(inf if work is None else work for work in works) / len(works)
 
 
-def _load(observation: Observation, last: str) -> float | None:
-    """Of the executors of a group, which its first operator tells."""
-    return observation.measures.operators[observation.plan.group(last)[0]].utilisation
+def _size(plan: Plan, group: tuple[str, ...]) -> int:
+    return plan.size(group[-1])

@@ -53,6 +53,12 @@ class RaStreamOptions(PolicyOptions, frozen=True, kw_only=True):
     process_executors: Annotated[Count | None, Told(description="executors in each process; left out: any number")] = (
         None
     )
+    fuse: Annotated[
+        bool, Told(description="have neighbours in a chain share a query where all their executors are on one node")
+    ] = False
+    fuse_load: Annotated[
+        Share, Told(description="how busy executors of fused operators may be; above it they are split")
+    ] = 0.7
     seed: Annotated[int, Told(ge=0, description="of everything random in the search")] = 0
 
     def __post_init__(self) -> None:

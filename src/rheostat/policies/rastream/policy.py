@@ -10,6 +10,7 @@ from rheostat.errors import ConfigError, InfeasibleError
 from rheostat.placement import Placement, algorithm, ra_stream
 from rheostat.policies.policy import Observation, Policy, PolicyOptions
 from rheostat.policies.rastream.crowded import crowded
+from rheostat.policies.rastream.fusing import fusing, splitting_first
 from rheostat.policies.rastream.mend import as_good, mended
 from rheostat.policies.rastream.monitor import Monitor
 from rheostat.policies.rastream.options import RaStreamOptions
@@ -44,9 +45,17 @@ class RaStream:
             self._monitor.restart()
             return scaling
         placing, reason = self._place(observation)
+        if self.options.fuse:
+            placing = self._with_fusing(observation, placing)
         return [placing.get(decision.operator, _also(decision, reason)) for decision in scaling] + [
             decision for operator, decision in placing.items() if operator not in {each.operator for each in scaling}
         ]
+
+    def _with_fusing(self, observation: Observation, placing: dict[str, Decision]) -> dict[str, Decision]:
+        """Where nothing is to move, or what moves is fused and parts, operators are fused or split instead."""
+        if placing or not self._monitor.full:
+            return splitting_first(self._topology, observation.plan, placing)
+        return fusing(self._topology, observation, self._monitor, self.options.fuse_load)
 
     def _place(self, observation: Observation) -> tuple[dict[str, Decision], str]:
         """A decision for each operator whose executors move, and in words why there are some or none."""
