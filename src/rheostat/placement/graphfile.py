@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from rheostat.errors import ConfigError
+from rheostat.jsonfile import parse_json, read_json
 from rheostat.placement.algorithms import algorithm
 from rheostat.placement.anneal import Search
 from rheostat.placement.graph import Edge, Task, TaskGraph
@@ -52,18 +53,12 @@ class GraphFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def read(path: Path) -> GraphFile:
     """The graph file at `path`."""
-    try:
-        return parse(path.read_bytes(), str(path))
-    except OSError as error:
-        raise ConfigError(f"cannot read graph file {path}: {error.strerror}") from error
+    return read_json(path, GraphFile, "graph file")
 
 
 def parse(text: bytes | str, where: str = "graph file") -> GraphFile:
     """The graph file with this content; `where` names it in errors."""
-    try:
-        return msgspec.json.decode(text, type=GraphFile)
-    except msgspec.MsgspecError as error:
-        raise ConfigError(f"{where}: {error}") from error
+    return parse_json(text, GraphFile, where)
 
 
 def problem_of(file: GraphFile, nodes: int | None = None, limits: Limits | None = None) -> Problem:

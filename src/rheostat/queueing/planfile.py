@@ -8,6 +8,7 @@ import msgspec
 
 from rheostat.duration import human
 from rheostat.errors import ConfigError, nearest
+from rheostat.jsonfile import parse_json, read_json
 from rheostat.queueing.allocate import assign_processors, min_processors
 from rheostat.queueing.gigk import GIGk, mmk
 from rheostat.queueing.margin import SplitMM1
@@ -81,18 +82,12 @@ class Plan(msgspec.Struct, frozen=True):
 
 def read(path: Path) -> PlanFile:
     """The plan file at `path`."""
-    try:
-        return parse(path.read_bytes(), str(path))
-    except OSError as error:
-        raise ConfigError(f"cannot read plan file {path}: {error.strerror}") from error
+    return read_json(path, PlanFile, "plan file")
 
 
 def parse(text: bytes | str, where: str = "plan file") -> PlanFile:
     """The plan file with this content; `where` names it in errors."""
-    try:
-        return msgspec.json.decode(text, type=PlanFile)
-    except msgspec.MsgspecError as error:
-        raise ConfigError(f"{where}: {error}") from error
+    return parse_json(text, PlanFile, where)
 
 
 def plan(file: PlanFile, k_max: int | None = None, t_max_s: float | None = None, model: str = "mmk") -> Plan:
