@@ -58,6 +58,8 @@ class SimPlant:
 
     def apply(self, plan: Plan) -> tuple[str, ...]:
         """Take every step towards `plan` that is possible now; the others come with the next call."""
+        if plan.pool_of != self._plan.pool_of:
+            return ("the simulator's operators keep the pools they have: they are neither fused nor split",)
         if plan.revision != self._plan.revision:
             self._pause_for_change(plan)
             self._plan = plan
@@ -75,7 +77,7 @@ class SimPlant:
 
     def reached(self, plan: Plan) -> frozenset[str]:
         """No change is real as long as the topology stands still for it."""
-        if self.cluster.stands_still:
+        if self.cluster.stands_still or plan.pool_of != self._plan.pool_of:
             return frozenset()
         return frozenset(operator for operator in self.topology.operators if self._is_real(operator, plan))
 
