@@ -3,6 +3,8 @@
 Word count on two nodes with labels, each operator's pool on a node of its own. When the rate falls both pools go to
 one node and the other one's executors are released; when it rises they spread again. Printed is where each pool
 serves, when it changed and why, and whether the counts are exact in the end. Costs are emulated by waiting.
+
+With `--fuse` the operators are one query while they are on one node, and are split before they part.
 """
 
 import argparse
@@ -12,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rheostat.decision import Place
+from rheostat.decision import Fuse, Place, Split
 from rheostat.load import Step
 from rheostat.load.skew import zipf
 from rheostat.loop.period import Period, Ruling
@@ -20,6 +22,7 @@ from rheostat.running import start
 from rheostat.sla import Budget
 from rheostat.spark.embedded.cluster import EmbeddedCluster
 from rheostat.spark.embedded.node import Node
+from rheostat.words import describe
 from rheostat.workloads.feeder import Feeder
 from rheostat.workloads.wordcount import sentences, word_count
 
@@ -40,8 +43,8 @@ class Whereabouts:
 
     def __call__(self, period: Period) -> None:
         for verdict in period.verdicts:
-            if isinstance(verdict.decision, Place) and verdict.ruling is Ruling.ACCEPTED:
-                self._print(f"{verdict.decision.operator}: {verdict.decision.reason}")
+            if isinstance(verdict.decision, Place | Fuse | Split) and verdict.ruling is Ruling.ACCEPTED:
+                self._print(f"{describe(verdict.decision)} ({verdict.decision.operator}): {verdict.decision.reason}")
         if period.snapshot is None:
             return
         now = {e.pool: e.node or "?" for e in period.snapshot.executors if e.id >= 0}
@@ -53,7 +56,7 @@ class Whereabouts:
         print(f"{time.monotonic() - self._start_s:6.0f} s  {text}", flush=True)
 
 
-def run(folder: Path, part_s: float) -> None:
+def run(folder: Path, part_s: float, fuse: bool) -> None:
     inbox = folder / "sentences"
     make = sentences(zipf(200, 0.9), np.random.default_rng(3))
     feeder = Feeder(inbox, Step([(0, HIGH), (part_s, LOW), (2 * part_s, HIGH)]), make)
@@ -64,7 +67,7 @@ def run(folder: Path, part_s: float) -> None:
         start(
             word_count(inbox, cost_s=COST_S, substreams=4),
             policy="ra-stream",
-            options=OPTIONS,
+            options={**OPTIONS, "fuse": fuse},
             budget=Budget(4),
             nodes={"split": "north", "count": "south"},
             directory=folder / "run",
@@ -89,8 +92,10 @@ def run(folder: Path, part_s: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--part", type=float, default=90.0, help="seconds of each of the three rates")
+    parser.add_argument("--fuse", action="store_true", help="have operators on one node share a query")
+    asked = parser.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        run(Path(folder), parser.parse_args().part)
+        run(Path(folder), asked.part, asked.fuse)
 
 
 if __name__ == "__main__":
