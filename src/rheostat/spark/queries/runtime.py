@@ -212,7 +212,8 @@ class Runtime:
         before = [self._queries["+".join(parts)] for parts in change.before]
         _check_batches(before)
         units = units_of(self.topology, [*({unit.parts for unit in self._units} - set(change.before)), *change.after])
-        queries = self._builder.build([unit for unit in units if unit.parts in change.after], units)
+        unit_of = {unit.parts: unit for unit in units}
+        queries = self._builder.build([unit_of[parts] for parts in change.after], units)
         self._changing = change.before
         try:
             wind_down(before, self._stopping)
@@ -227,7 +228,10 @@ class Runtime:
         _LOG.info("queries changed from %s", change)
 
     def _commit(self, queries: Mapping[str, UnitQuery], units: tuple[Unit, ...]) -> None:
-        """`queries` take the place of those that were wound down. If one cannot begin, none has read anything."""
+        """`queries` take the place of those that were wound down.
+
+        The first in the flow begins last: if one of them cannot, none has read anything.
+        """
         self.directory.now_runs([unit.parts for unit in units])
         try:
             self._replace(queries, units)
