@@ -5,10 +5,12 @@ import pytest
 from placement_observations import CHAIN, Cluster
 
 from rheostat.decision import Fuse, Location, Place, Split
+from rheostat.policies.policy import Observation
 from rheostat.policies.rastream.fusing import fusing, splitting_first
 from rheostat.policies.rastream.monitor import Monitor
 from rheostat.policies.registry import make_policy
 from rheostat.sla import Goal
+from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState, OperatorState, Snapshot, StreamState
 from rheostat.topology import Operator, Source, Topology
 
 MOST_BUSY = 0.7
@@ -84,6 +86,31 @@ def test_the_policy_fuses_only_if_it_is_told_to_and_after_a_frame(told, decided)
     cluster.rate = 50.0
     acts = [[d.kind for d in policy.decide(cluster.observe()) if d.kind != "hold"] for _ in range(12)]
     assert acts[:10] == [[]] * 10
+    assert acts[-1] == decided
+
+
+def fused_observation(cluster, time_s, rate, work_s):
+    """As a plant tells it: one pool, the first operator's rows, nothing of the second."""
+    rows, plan = int(rate * time_s), fused_plan(cluster)
+    executor = ExecutorState(
+        "b", 0, ExecutorPhase.ACTIVE, arrived=rows, completed=rows, busy_s=rows * work_s, node="n0"
+    )
+    snapshot = Snapshot(
+        time_s=time_s,
+        operators=(OperatorState("a", arrived=rows, completed=rows), OperatorState("b")),
+        executors=(executor,),
+        streams=(StreamState("in", "a", rows=rows), StreamState("a", "b")),
+        nodes=(NodeState("n0", slots=6, cores=1.0, cpu=0.1), NodeState("n1", slots=6, cores=1.0, cpu=0.1)),
+    )
+    return Observation(snapshot, cluster.measurer.update(snapshot, plan), plan)
+
+
+@pytest.mark.parametrize(("work_s", "decided"), [(0.006, []), (0.008, ["split"])])
+def test_the_policy_goes_on_with_fused_operators_and_splits_them_when_they_are_too_busy(work_s, decided):
+    policy = make_policy("ra-stream", Goal(CHAIN), {"frame": "10s", "fuse": True, "t_over": 1.0, "t_under": 0.0})
+    cluster = Cluster(nodes=1, executors=1)
+    observations = [fused_observation(cluster, time_s, 100.0, work_s) for time_s in range(1, 14)]
+    acts = [[d.kind for d in policy.decide(observation) if d.kind != "hold"] for observation in observations]
     assert acts[-1] == decided
 
 
