@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from rheostat.clock import ManualClock
-from rheostat.decision import Effect, Hold, Move, Moves, Regroup, Scale
+from rheostat.decision import Effect, Fuse, Hold, Move, Moves, Regroup, Scale, Split
 from rheostat.errors import ConfigError, JournalError
 from rheostat.journal import Journal, NullJournal
 from rheostat.journal import file as journal_file
@@ -109,11 +109,14 @@ def test_every_kind_of_decision_comes_back_with_what_became_of_it(journal):
     after, verdict = accepted(PLAN, 3)
     move = Move(operator="total", reason="b", moves=(Moves((1, 2), 0, 1),))
     regroup = Regroup(operator="split", reason="c", grouping="osg")
+    fuse, split = Fuse(operator="part", reason="d", others=("split",)), Split(operator="part", reason="e", executors=2)
     hold = Hold(operator="split", reason="fine", predicted=Effect(utilisation=0.5))
     verdicts = (
         verdict,
         Verdict(move, Ruling.REFUSED, "paused"),
         Verdict(regroup, Ruling.DRY_RUN, "dry run"),
+        Verdict(fuse, Ruling.REFUSED, "paused"),
+        Verdict(split, Ruling.REFUSED, "paused"),
         Verdict(hold, Ruling.HELD),
     )
     journal.write(period(plan=after, verdicts=verdicts))
@@ -121,6 +124,8 @@ def test_every_kind_of_decision_comes_back_with_what_became_of_it(journal):
         (scale(3), Ruling.ACCEPTED, "", 1),
         (move, Ruling.REFUSED, "paused", None),
         (regroup, Ruling.DRY_RUN, "dry run", None),
+        (fuse, Ruling.REFUSED, "paused", None),
+        (split, Ruling.REFUSED, "paused", None),
     ]
     [recorded] = journal.recorded(1)
     assert recorded.holds == (hold,)
