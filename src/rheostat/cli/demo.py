@@ -30,6 +30,7 @@ QUICK_TO_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For processes that live a few minutes on few cores: nothing is compiled at length, nothing is collected beside."""
 
 _PATIENCE_S = 180.0
+_WARM_UP_S = 20.0
 _LOOK_S = 0.2
 
 
@@ -99,8 +100,12 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> History:
                     listeners=[history],
                 )
             )
+            running.controller.pause()
             with trickle:
                 _await_first_results(running, history)
+                running.wait(_WARM_UP_S)
+            running.controller.resume()
+            history.moments.clear()
         with feeder, Live(View("word count", history, sla), console=console):
             wait_for(running, duration_s)
     return history
@@ -112,11 +117,10 @@ def _options(policy: str, sla: SLA) -> dict[str, str]:
 
 
 def _await_first_results(running: "Running", history: History) -> None:
-    """Cold code and first executors are not what the demo is about: it begins when results come through."""
+    """Cold code and first executors are not what the demo is about: it begins a while after results come through."""
     deadline = time.monotonic() + _PATIENCE_S
     while not any(moment.completed for moment in history.moments[-1:]) and time.monotonic() < deadline:
         running.wait(_LOOK_S)
-    history.moments.clear()
 
 
 def _summarise(console: Console, history: History, sla: SLA) -> None:

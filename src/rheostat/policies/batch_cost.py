@@ -9,8 +9,8 @@ from rheostat.snapshot import Batch, ExecutorState
 _ENOUGH = 3
 """Batches before a cost is believed: counters of a batch under way may be ahead of each other."""
 
-_REMEMBERED = 200
-"""Batches at one number of executors after which older ones count half: costs may drift."""
+_REMEMBERED = 20
+"""Batches at one number of executors after which older ones count half: the first ones are cold, and costs drift."""
 
 
 class BatchCosts:
