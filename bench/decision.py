@@ -36,7 +36,7 @@ CASES: dict[str, Mapping[str, Any]] = {
     "threshold": {},
     "drs": {},
     "drs, K_max": {"problem": "k_max"},
-    "drs, as printed": {"model": "mmk", "arrivals": "measured", "margin": 0, "reallocation_cost": 0},
+    "drs, as printed": {"model": "mmk", "arrivals": "measured", "margin": 0, "reallocation_cost": 0, "surge": False},
     "drs-lb": {},
     "streamswitch": {},
     "pa-sps": {},

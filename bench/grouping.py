@@ -7,7 +7,9 @@ it than round robin, batch-greedy closest; a row assigned in less than a microse
 
 import time
 from collections.abc import Callable
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from rheostat.grouping import BatchGreedy, ByKey, CostSketch, LoadAware, RoundRobin, Scheduler, Task, sketch_hashes
@@ -15,7 +17,7 @@ from rheostat.grouping.grouping import Grouping
 from rheostat.grouping.least_loaded import to_the_least_loaded
 from rheostat.load import Constant
 from rheostat.load.skew import zipf
-from rheostat.sim.model import OperatorModel, Service, SimModel, SourceModel
+from rheostat.sim.model import Batches, OperatorModel, Osg, Service, SimModel, SourceModel
 from rheostat.sim.plant import SimPlant
 from rheostat.topology import Operator, Source, Topology
 
@@ -119,34 +121,77 @@ def print_costs(rows: int = 100_000, repeats: int = 3) -> None:
         print(f"{name:<28}{1e9 * best_s / rows:>8.0f} ns")
 
 
-def latency_s(grouping: str, load: float, seed: int, values: int = 512, mean_s: float = 0.01) -> float:
-    """Mean time at an operator of the simulator, in the second half of 20 minutes."""
+MEAN_S = 0.01
+"""Of a record's service in the simulator."""
+
+
+def latency_s(grouping: str, load: float, seed: int, *, senders: int = 1, values: int = 512, **more: Any) -> float:
+    """Mean time at an operator of the simulator behind so many `senders`, in the second half of 20 minutes."""
     weights, cost = zipf(values, 1.5), COST[:values]
-    scale_s = mean_s / float(weights @ cost)
+    scale_s = MEAN_S / float(weights @ cost)
     service = Service(mean=scale_s, distribution="fixed", cost_by_value=tuple(cost.tolist()))
-    model = OperatorModel(service=service, executors=EXECUTORS, grouping=grouping)  # type: ignore[arg-type]
-    source = SourceModel(Constant(load * EXECUTORS / mean_s), weights=weights)
-    topology = Topology("one", [Source("in"), Operator("op", inputs="in")])
-    plant = SimPlant(SimModel(topology, {"in": source}, {"op": model}), np.random.default_rng(seed))
+    models = {
+        "send": OperatorModel(service=Service(mean=1e-6, distribution="fixed"), executors=senders),
+        "op": OperatorModel(service=service, executors=EXECUTORS, **{"grouping": grouping, **more}),
+    }
+    source = SourceModel(Constant(load * EXECUTORS / MEAN_S), weights=weights)
+    topology = Topology("one", [Source("in"), Operator("send", inputs="in"), Operator("op", inputs="send")])
+    plant = SimPlant(SimModel(topology, {"in": source}, models), np.random.default_rng(seed))
     plant.cluster.advance(600.0)
-    before = plant.cluster.state.operators[0].copy()
+    before = plant.cluster.state.operators[1].copy()
     plant.cluster.advance(1200.0)
-    row = plant.cluster.state.operators[0]
+    row = plant.cluster.state.operators[1]
     return float((row.latency_sum - before.latency_sum) / (row.completed - before.completed))
+
+
+def mean_latency_s(grouping: str, load: float, seeds: int, **more: Any) -> float:
+    return float(np.mean([latency_s(grouping, load, seed, **more) for seed in range(seeds)]))
 
 
 def print_latencies(loads: tuple[float, ...] = (0.5, 0.7, 0.9), seeds: int = 3) -> None:
     print(f"\nmean completion time in the simulator, in service times, {EXECUTORS} executors, {seeds} seeds")
     print(f"{'utilisation':<28}" + "".join(f"{load:>10.0%}" for load in loads))
     for grouping in ("round-robin", "random", "load-aware", "osg"):
-        means = [np.mean([latency_s(grouping, load, seed) for seed in range(seeds)]) / 0.01 for load in loads]
+        means = [mean_latency_s(grouping, load, seeds) / MEAN_S for load in loads]
         print(f"{grouping:<28}" + "".join(f"{mean:>10.2f}" for mean in means))
+
+
+def print_senders(counts: tuple[int, ...] = (1, 2, 4, 8), load: float = 0.8, seeds: int = 3) -> None:
+    """OSG's rivals are senders that go round robin each in its own turn: they know nothing of each other. A turn that
+    all of them share would need somebody through whom every record goes."""
+    print(f"\nthe same at {load:.0%} behind several senders, of which each schedules its own records")
+    print(f"{'senders':<28}" + "".join(f"{count:>10}" for count in counts))
+    ways = {
+        "each in its own turn": Osg(window=10**9),
+        "OSG": Osg(),
+    }
+    for name, osg in ways.items():
+        settings = [msgspec.structs.replace(osg, schedulers=count) for count in counts]
+        means = [mean_latency_s("osg", load, seeds, senders=it.schedulers, osg=it) / MEAN_S for it in settings]
+        print(f"{name:<28}" + "".join(f"{mean:>10.2f}" for mean in means))
+    shared = mean_latency_s("round-robin", load, seeds) / MEAN_S
+    print(f"{'all in one turn':<28}" + "".join(f"{shared:>10.2f}" for _ in counts))
+
+
+def print_batches(loads: tuple[float, ...] = (0.5, 0.7, 0.9), seeds: int = 3) -> None:
+    """Batches of 200 ms beside their work; in parentheses what is left of round robin's latency."""
+    print(f"\nmean completion time in micro-batches, seconds, {EXECUTORS} executors, {seeds} seeds")
+    print(f"{'utilisation':<28}" + "".join(f"{load:>16.0%}" for load in loads))
+    in_batches = {"queues": "batches", "batches": Batches(fixed="200ms", per_task=0)}
+    base: list[float] = []
+    for grouping in ("round-robin", "osg", "batch-greedy"):
+        means = [mean_latency_s(grouping, load, seeds, **in_batches) for load in loads]
+        base = base or means
+        cells = (f"{mean:>8.3f} ({mean / first:>4.0%})" for mean, first in zip(means, base, strict=True))
+        print(f"{grouping:<28}" + "".join(f"{cell:>16}" for cell in cells))
 
 
 def main() -> None:
     print_makespans()
     print_costs()
     print_latencies()
+    print_senders()
+    print_batches()
 
 
 if __name__ == "__main__":

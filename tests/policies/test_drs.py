@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 from drs_observations import acted, batch, chain, decide, goal, later, observe, policy_for, scaled, sizes
 from hypothesis import given, settings
@@ -5,8 +6,10 @@ from hypothesis import strategies as st
 
 from rheostat.decision import Effect, Hold, Scale
 from rheostat.plan import Plan, PoolPlan
+from rheostat.policies.drs.variants import under_load
 from rheostat.queueing import MicroBatch, Network, assign_processors, min_processors, mmk
 from rheostat.sla import Budget
+from rheostat.snapshot import StreamState
 from rheostat.topology import Operator, Source, Topology
 
 AB = chain("a", "b")
@@ -123,6 +126,46 @@ def test_a_shortage_that_the_model_does_not_see_gets_one_executor_more():
     decisions = decide(goal(AB, latency="2s"), RATES, {"a": 5, "b": 4}, latency_s=3.0, options={"correction": "none"})
     assert sizes(decisions) == assign_processors(NETWORK, 10).executors
     assert "the model sees no shortage" in decisions[0].reason
+
+
+def with_queues(observation, queued):
+    operators = {
+        name: msgspec.structs.replace(each, queued=queued) for name, each in observation.measures.operators.items()
+    }
+    measures = msgspec.structs.replace(observation.measures, operators=operators)
+    return msgspec.structs.replace(observation, measures=measures)
+
+
+def with_rows(observation, rows, time_s):
+    streams = (StreamState("in", "a", rows),)
+    snapshot = msgspec.structs.replace(observation.snapshot, streams=streams, time_s=time_s)
+    return msgspec.structs.replace(observation, snapshot=snapshot)
+
+
+@pytest.mark.parametrize(("surge", "load"), [(True, 1 + (8.0 - 0.6) / 10.0), (False, 1.0)])
+def test_in_a_shortage_what_waits_beyond_t_max_is_load_until_the_next_act(surge, load):
+    short = observe(AB, RATES, {"a": 3, "b": 2}, latency_s=NETWORK.expected_latency_s((3, 2)))
+    decisions = policy_for(TIGHT, surge=surge, t_m="10s").decide(with_queues(short, 40.0))
+    assert sizes(decisions) == min_processors(under_load(NETWORK, load), 0.6).executors
+
+
+def test_in_a_shortage_the_newest_rate_counts_where_smoothing_still_hides_a_rise():
+    short = observe(AB, RATES, {"a": 3, "b": 2}, latency_s=NETWORK.expected_latency_s((3, 2)))
+    policy = policy_for(TIGHT, t_m="1s")
+    policy.decide(with_rows(short, 0, 10.0))
+    risen = policy.decide(with_rows(short, 15, 11.0))
+    assert sizes(risen) == min_processors(under_load(NETWORK, 1.5), 0.6).executors
+    fallen = policy.decide(with_rows(short, 20, 12.0))
+    assert sizes(fallen) == min_processors(NETWORK, 0.6).executors
+
+
+def test_in_a_shortage_the_same_number_is_split_anew_only_where_that_is_worth_the_stop():
+    wanted, plan = goal(AB, latency="450ms", total=9), {"a": 4, "b": 5}
+    cheap = decide(wanted, RATES, plan, latency_s=1.0, options={"reallocation_cost": "10ms"})
+    dear = decide(wanted, RATES, plan, latency_s=1.0, options={"reallocation_cost": "10s"})
+    assert sizes(cheap) == assign_processors(NETWORK, 9).executors
+    assert not scaled(dear)
+    assert "does not make up for a stop of 10s" in dear[0].reason
 
 
 @settings(deadline=None, max_examples=100)

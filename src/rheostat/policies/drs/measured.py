@@ -6,6 +6,7 @@ import msgspec
 
 from rheostat.policies.batch_cost import BatchCosts
 from rheostat.policies.drs.demand import Demand
+from rheostat.policies.drs.newest import NewestRate
 from rheostat.policies.drs.options import DrsOptions
 from rheostat.policies.drs.routes import Routes
 from rheostat.policies.drs.variants import with_margin
@@ -22,7 +23,8 @@ class Measured(msgspec.Struct, frozen=True):
     """`operators` holds those of each station: what is decided for a pool is decided in the name of the first.
 
     `running` has a network whose executors are trusted with a margin; `plain` is the one without.
-    `idle` says that nothing arrives and nothing is queued anywhere.
+    `idle` says that nothing arrives and nothing is queued anywhere; `held_s` is how long records are in the network by
+    Little's law, from how many there are now, and `growth` what the newest rate is of the smoothed one.
     """
 
     running: Allocation
@@ -30,6 +32,8 @@ class Measured(msgspec.Struct, frozen=True):
     operators: tuple[tuple[str, ...], ...]
     latency_s: float | None
     idle: bool
+    held_s: float = 0.0
+    growth: float = 1.0
 
     @property
     def network(self) -> Network:
@@ -45,10 +49,12 @@ class NetworkMeasurer:
         self._service_rates: dict[str, float] = {}
         self._batches = {name: BatchCosts() for name in goal.topology.operators}
         self._routes = Routes(goal.topology)
+        self._newest = NewestRate(goal.topology)
 
     def learn(self, observation: Observation) -> None:
         """Remember what `observation` says about streams, services and batches."""
         self._routes.see(observation.snapshot)
+        self._newest.see(observation.snapshot)
         for name, measures in observation.measures.operators.items():
             if measures.service_rate is not None:
                 self._service_rates[name] = measures.service_rate
@@ -70,7 +76,9 @@ class NetworkMeasurer:
         network = Network(stations, self._external_rate(observation, stations))
         operators = tuple(each for _, each in served)
         running = Allocation(with_margin(network, self._options.margin), sizes)
-        return Measured(running, network, operators, observation.measures.latency_s, _idle(observation))
+        held_s = _held_s(observation, rates, network, operators)
+        growth = (self._newest.rate or network.external_rate) / network.external_rate
+        return Measured(running, network, operators, observation.measures.latency_s, _idle(observation), held_s, growth)
 
     def _external_rate(self, observation: Observation, stations: Iterable[Station]) -> float:
         rate = observation.measures.external_rate
@@ -148,6 +156,18 @@ class NetworkMeasurer:
 def _scaled(visits: Mapping[str, float] | None, external_rate: float | None) -> dict[str, float]:
     """Visits a second; none where either is not known."""
     return {name: each * (external_rate or 0.0) for name, each in (visits or {}).items()}
+
+
+def _held_s(
+    observation: Observation, rates: Mapping[str, float], network: Network, operators: Sequence[Sequence[str]]
+) -> float:
+    """N/λ0, the records of each station counted as its model counts arrivals; what is not known waits nowhere."""
+    held = 0.0
+    for station, names in zip(network.stations, operators, strict=True):
+        rate = sum(rates[name] for name in names)
+        queued = sum(observation.measures.operators[name].queued or 0.0 for name in names)
+        held += queued * station.model.arrival_rate / rate if rate else 0.0
+    return held / network.external_rate
 
 
 def _in_batches(observation: Observation, operators: Iterable[str]) -> bool:

@@ -23,8 +23,8 @@ Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
     """What DRS can be told. N_m, every how manieth record is measured, is told to the plant that measures.
 
-    The defaults are for use; `arrivals="measured"`, `sum_over="tuples"`, `margin=0` and `reallocation_cost=0` are the
-    paper's.
+    The defaults are for use; `arrivals="measured"`, `sum_over="tuples"`, `surge=False`, `margin=0` and
+    `reallocation_cost=0` are the paper's.
     """
 
     problem: Annotated[
@@ -62,6 +62,13 @@ class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
             "measures; tuples: every tuple that a record leads to (DRS eq. 4)"
         ),
     ] = "results"
+    surge: Annotated[
+        bool,
+        Told(
+            description="where executors are too few, also count a rise that smoothing still hides, and what waits "
+            "beyond T_max as load to be worked off until the next act"
+        ),
+    ] = True
     correction: Annotated[
         Literal["ratio", "regression", "none"],
         Told(description="how estimates become predictions: by measured/estimated, or a line through the last ones"),
@@ -105,6 +112,7 @@ class Limits:
     t_ra_s: float
     t_m_s: float
     cost_s: float
+    surge: bool = True
 
 
 def limits_of(options: DrsOptions, goal: Goal) -> Limits:
@@ -118,6 +126,7 @@ def limits_of(options: DrsOptions, goal: Goal) -> Limits:
         t_ra_s=math.inf if options.t_ra == FOREVER else seconds(options.t_ra, "t_ra"),
         t_m_s=seconds(options.t_m, "t_m"),
         cost_s=seconds(options.reallocation_cost, "reallocation_cost"),
+        surge=options.surge,
     )
 
 

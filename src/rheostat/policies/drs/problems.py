@@ -11,7 +11,7 @@ from rheostat.policies.drs.best_effort import bearable_share
 from rheostat.policies.drs.correction import Line
 from rheostat.policies.drs.measured import Measured
 from rheostat.policies.drs.options import Limits
-from rheostat.policies.drs.variants import with_share
+from rheostat.policies.drs.variants import under_load, with_share
 from rheostat.policies.drs.worth import not_bearable, not_worth_it
 from rheostat.queueing import Allocation, Network, assign_processors, min_processors
 from rheostat.words import executors
@@ -73,6 +73,15 @@ class Situation(msgspec.Struct, frozen=True):
             return 0.0 if math.isfinite(then_s) else 1.0
         return then_s / now_s if now_s else 1.0
 
+    def under_surge(self, t_max_s: float) -> Network:
+        """The network as it is to be sized when executors are too few.
+
+        A rate that rises is more than any mean over the past, and E[T] is that of a steady state, which a queue that
+        has grown is not in: what waits beyond T_max is to be worked off until the next possible act.
+        """
+        beyond_s = max(0.0, self.measured.held_s - t_max_s)
+        return under_load(self.network, max(1.0, self.measured.growth) + beyond_s / self.horizon_s)
+
     def told(self) -> str:
         """The latency in words, as the beginning of a reason."""
         how = "expected" if self.measured.latency_s is None else "measured"
@@ -107,7 +116,7 @@ class FewestExecutors:
     def __init__(self, limits: Limits) -> None:
         assert limits.t_max_s is not None
         self._t_max_s, self._t_min_s = limits.t_max_s, limits.t_min_s
-        self._k_max, self._cost_s = limits.k_max, limits.cost_s
+        self._k_max, self._cost_s, self._surge = limits.k_max, limits.cost_s, limits.surge
 
     def solve(self, situation: Situation) -> Proposal:
         if situation.latency_s() > self._t_max_s:
@@ -121,22 +130,26 @@ class FewestExecutors:
     def _more(self, situation: Situation, trigger: str) -> Proposal:
         """MinProcessors; never fewer than now while latency is too high."""
         running, total = situation.running, situation.running.total()
-        wanted, why = self._least(situation)
+        network = situation.under_surge(self._t_max_s) if self._surge else situation.network
+        wanted, why = self._least(network, situation.line)
         if wanted.total() < total:
-            wanted, why = best_use(situation.network, total)
+            wanted, why = best_use(network, total)
         if wanted.total() < total:
             return Proposal(running, f"{trigger}; the model would rather have {executors(wanted.total())}, but not now")
         if wanted.executors == running.executors and self._may_have(total + 1):
-            wanted, why = best_use(situation.network, total + 1)
+            wanted, why = best_use(network, total + 1)
             why = f"the model sees no shortage; {why}"
         if wanted.executors == running.executors:
             return Proposal(running, f"{trigger}; {why}, as it is")
+        if wanted.total() == total:
+            proposal = _rearranged(situation, wanted, why, self._cost_s)
+            return msgspec.structs.replace(proposal, why=f"{trigger}; {proposal.why}")
         return Proposal(wanted, f"{trigger}; {why}")
 
     def _fewer(self, situation: Situation, trigger: str) -> Proposal:
         """Fewer executors, as long as the prediction stays within T_max."""
         total = situation.running.total()
-        wanted, why = self._least(situation)
+        wanted, why = self._least(situation.network, situation.line)
         if wanted.total() >= total:
             return self._otherwise(situation, f"{trigger}, but fewer executors would not keep it within T_max")
         now_s, then_s = situation.latency_s(), situation.predicted_s(wanted)
@@ -154,11 +167,10 @@ class FewestExecutors:
         proposal = _rearranged(situation, wanted, why, self._cost_s)
         return msgspec.structs.replace(proposal, why=f"{trigger}; {proposal.why}")
 
-    def _least(self, situation: Situation) -> tuple[Allocation, str]:
+    def _least(self, network: Network, line: Line) -> tuple[Allocation, str]:
         """The fewest executors whose corrected estimate meets T_max; when none do, the best that may be had."""
-        network = situation.network
         try:
-            wanted = min_processors(network, situation.line.estimate_s(self._t_max_s), self._k_max)
+            wanted = min_processors(network, line.estimate_s(self._t_max_s), self._k_max)
         except InfeasibleError:
             return self._beyond_reach(network)
         return wanted, f"{executors(wanted.total())} are the fewest that keep it within T_max"

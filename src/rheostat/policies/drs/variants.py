@@ -12,6 +12,11 @@ def with_share(network: Network, share: float) -> Network:
     return network if share == 1 else _each(network, lambda model: _scaled(model, "arrival_rate", share))
 
 
+def under_load(network: Network, factor: float) -> Network:
+    """With `factor` times as much that arrives from outside, and so everywhere."""
+    return Network(with_share(network, factor).stations, factor * network.external_rate)
+
+
 def with_margin(network: Network, margin: float) -> Network:
     """With executors that serve at (1 − `margin`) of their rate."""
     return network if margin == 0 else _each(network, lambda model: _scaled(model, "service_rate", 1 - margin))

@@ -16,6 +16,7 @@ AS_PRINTED: dict[str, Any] = {
     "model": "mmk",
     "arrivals": "measured",
     "sum_over": "tuples",
+    "surge": False,
     "margin": 0,
     "reallocation_cost": 0,
 }
