@@ -93,3 +93,9 @@ def test_a_query_without_a_batch_is_not_looked_for():
     store = FakeStore(stage(0, RUN, 0))
     assert TaskSampler(store).sample({RUN: -1}) == {}
     assert store.looks == 0
+
+
+def test_tasks_hold_slots_from_launch_to_end_which_is_longer_than_they_run():
+    ran = TaskMetrics(executor_run_time=400)
+    tasks = (TaskFigures(0, 0, "7", "SUCCESS", 0, ran, duration=700), TaskFigures(1, 1, "7", "SUCCESS", 0, ran))
+    assert BatchTasks(0, (tasks,)).held_s() == pytest.approx({"7": 1.1})

@@ -108,10 +108,10 @@ class Meter:
         return [each for name in report.sharing(pool) if (each := self._operators[name]).is_first]
 
     def _share_of_work(self, operators: Iterable[OperatorMeter], executor: str) -> float:
-        """Of the time for which tasks kept an executor busy, as far as the last batches tell."""
+        """Of the time for which tasks kept slots of an executor, as far as the last batches tell."""
         sampled = [operator.worked_s(executor) for operator in operators]
-        ran_s = sum(each for _, each in sampled)
-        return sum(each for each, _ in sampled) / ran_s if ran_s else 1.0
+        held_s = sum(each for _, each in sampled)
+        return sum(each for each, _ in sampled) / held_s if held_s else 1.0
 
     def _operator(self, operator: OperatorMeter, report: PoolsReport, now_s: float) -> OperatorState:
         pool = report.homes.get(operator.name)

@@ -39,7 +39,7 @@ class OperatorMeter:
         self._sample: BatchTasks | None = None
         self._works = Works()
         self._worked_s: dict[str, float] = {}
-        self._ran_s: dict[str, float] = {}
+        self._held_s: dict[str, float] = {}
         self.last_batch = -1
         self.entry_latency: Latency | None = None
         self._latency: Latency | None = None
@@ -124,14 +124,14 @@ class OperatorMeter:
         """The tasks of the last batch."""
         self._sample = sample
         self._worked_s = self._works.of(sample, self._runtime.timings(self.name) if self._is_alone else None)
-        self._ran_s = sample.run_s()
+        self._held_s = sample.held_s()
 
     def worked_s(self, executor: str) -> tuple[float, float]:
-        """What Spark's executor of this name worked on the last batch, and for how long it was kept busy by it. One
-        that had no part in it is taken to be like all together."""
-        if executor in self._ran_s:
-            return self._worked_s.get(executor, 0.0), self._ran_s[executor]
-        return sum(self._worked_s.values()), sum(self._ran_s.values())
+        """What Spark's executor of this name worked on the last batch, and for how long that kept its slots. One that
+        had no part in it is taken to be like all together."""
+        if executor in self._held_s:
+            return self._worked_s.get(executor, 0.0), self._held_s[executor]
+        return sum(self._worked_s.values()), sum(self._held_s.values())
 
     def book(self, numbers: Mapping[str, int], slots: Mapping[str, int], pool: str | None = None) -> None:
         """Split what was counted over executors and substreams; `numbers` and `slots` are those of Spark's

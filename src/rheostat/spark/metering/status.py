@@ -76,6 +76,7 @@ class TaskFigures(msgspec.Struct, frozen=True, rename="camel"):
     status: str = ""
     launch_time: int = 0
     task_metrics: TaskMetrics | None = None
+    duration: int | None = None
 
     @property
     def succeeded(self) -> bool:

@@ -35,6 +35,10 @@ class BatchTasks:
         """What each executor worked on it, in slot seconds."""
         return _summed((task.executor_id, run_s_of(task)) for stage in self.stages for task in stage)
 
+    def held_s(self) -> dict[str, float]:
+        """How long its tasks kept slots of each executor, from launch to end, which is what Spark sums up."""
+        return _summed((task.executor_id, _held_s(task)) for stage in self.stages for task in stage)
+
     def by_executor(self) -> dict[str, float]:
         """The share of the rows that each executor served, by its name."""
         return _shares(_summed((task.executor_id, rows_of(task)) for task in self.main()), self._run_shares())
@@ -109,6 +113,10 @@ def _origin(stage: StageFigures | None) -> tuple[str, int]:
 def run_s_of(task: TaskFigures) -> float:
     """How long its executor ran it."""
     return task.task_metrics.executor_run_time * _MS if task.task_metrics else 0.0
+
+
+def _held_s(task: TaskFigures) -> float:
+    return run_s_of(task) if task.duration is None else task.duration * _MS
 
 
 def rows_of(task: TaskFigures) -> float:
