@@ -32,6 +32,8 @@ KEYS = 64
 HOT_SHARE = 0.6
 """Of the load, on the substreams of one executor: 1.08 times what it can do."""
 PHASE_S = 50.0
+LOOK_ON_S = 16.0
+"""Nobody may act before: until then all that was measured is the trickle of the warm-up."""
 POLICIES: dict[str, dict[str, Any]] = {"streamswitch": {}, "drs": {}, "drs-lb": {}}
 
 
@@ -99,7 +101,7 @@ def main() -> None:
     histories = {}
     with cluster() as nodes:
         for policy in arguments.policies:
-            histories[policy] = trial.run(nodes, policy, POLICIES[policy])
+            histories[policy] = trial.run(nodes, policy, POLICIES[policy], alone_s=LOOK_ON_S)
             print(f"\n{policy}")
             print_course(histories[policy])
     print(f"\ncosts emulated by waiting: {COST_S} s a record, {RATE:g} records/s, SLA {sla}, at most {MOST} executors")
