@@ -9,11 +9,12 @@ from placement_observations import CHAIN, Cluster, run
 from rheostat.decision import Hold, Place, Scale
 from rheostat.errors import ConfigError
 from rheostat.placement import Edge, Limits, Node, Placement, Problem, Resources, Task, TaskGraph
-from rheostat.policies.rastream.mend import as_good, mended
+from rheostat.policies.rastream.mend import mended
 from rheostat.policies.rastream.monitor import Member, Monitor
 from rheostat.policies.rastream.options import RaStreamOptions
 from rheostat.policies.rastream.picture import take
 from rheostat.policies.rastream.prices import Prices
+from rheostat.policies.rastream.reserve import with_reserve
 from rheostat.policies.rastream.stay import staying
 from rheostat.policies.rastream.worth import judge
 from rheostat.policies.registry import make_policy
@@ -247,19 +248,30 @@ def test_what_need_not_move_stays():
     assert spared.scheme.tolist() == [0, 1, 1, 0]
 
 
+COSTS = RaStreamOptions().costs
+
+
 def test_a_full_node_is_mended_by_the_move_that_costs_least():
-    now = placement([0, 0, 0, 1], needs=(0.3, 0.3, 0.3, 0.3), rates=((0, 1, 10.0), (2, 3, 1.0)))
-    mend = mended(now)
-    assert mend.scheme.tolist() == [0, 0, 1, 1]
-    assert mended(placement([0, 0, 0, 1], needs=(0.6,) * 4, nodes=2)) is None
+    now = placement([0, 0, 0, 1], needs=(0.3,) * 4, rates=((0, 1, 10.0), (2, 3, 1.0)))
+    fresh = placement([1, 1, 2, 2], needs=(0.3,) * 4, rates=((0, 1, 10.0), (2, 3, 1.0)))
+    assert mended(now, fresh, COSTS, 0.1).scheme.tolist() == [0, 0, 1, 1]
 
 
-def test_a_mended_plan_is_preferred_unless_a_fresh_one_is_better_by_the_margin():
-    costs = RaStreamOptions().costs
-    together, apart = placement([0, 0, 1]), placement([0, 1, 1])
-    assert as_good(together, together, costs, 0.1)
-    assert not as_good(apart, together, costs, 0.1)
-    assert not as_good(placement([0, 1, 2]), together, costs, 1.0)
+def test_a_fresh_plan_is_preferred_that_needs_another_number_of_nodes_or_much_less_communication():
+    now = placement([0, 1, 1])
+    assert mended(now, placement([0, 0, 1]), COSTS, 0.1) is None
+    assert mended(now, placement([0, 0, 1]), COSTS, 0.95).scheme.tolist() == [0, 1, 1]
+    assert mended(now, placement([0, 1, 2]), COSTS, 1.0) is None
+
+
+def test_nothing_is_mended_where_there_is_no_room():
+    now = placement([0, 0, 0, 1], needs=(0.6,) * 4, nodes=2)
+    assert mended(now, placement([0, 0, 1, 1], needs=(0.6,) * 4, nodes=2), COSTS, 0.1) is None
+
+
+def test_a_plan_has_some_reserve_but_no_task_outgrows_the_largest_node():
+    problem = placement([0, 1, 2], needs=(0.4, 0.6, 1.0)).problem
+    assert with_reserve(problem, 0.1).graph.demands[:, 0] == pytest.approx([0.44, 0.66, 1.0])
 
 
 def test_decisions_name_only_executors_that_move():

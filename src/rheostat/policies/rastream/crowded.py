@@ -10,17 +10,18 @@ from rheostat.errors import InfeasibleError
 from rheostat.placement import Placement, Problem, Search, ra_stream
 from rheostat.placement.pack import pack
 from rheostat.placement.processes import Spots
+from rheostat.policies.rastream.reserve import posed
 from rheostat.policies.rastream.stay import staying
 
 _HALVINGS = 6
 """Demands are brought within less than 2 % of the most that the nodes hold."""
 
 
-def crowded(problem: Problem, search: Search, now: Spots) -> Placement:
+def crowded(now: Placement, search: Search) -> Placement:
     """A placement of what the nodes hold of every executor's needs, all cut alike; fails where slots are too few."""
-    within = _scaled(problem, _largest_share(problem))
-    then = staying(Placement(within, *now), ra_stream(within, search, now))
-    return Placement(problem, then.scheme, then.processes)
+    within = _scaled(now.problem, _largest_share(now.problem))
+    then = ra_stream(within, search, Spots(now.scheme, now.processes))
+    return posed(now.problem, staying(posed(within, now), then))
 
 
 def _largest_share(problem: Problem) -> float:

@@ -10,16 +10,17 @@ from rheostat.placement.consolidate import consolidate
 from rheostat.placement.processes import Spots, processes
 
 
-def mended(now: Placement) -> Placement | None:
-    """Algorithm 2 upon the subgraphs that run: full nodes relieved, empty ones merged; None where there is no room."""
+def mended(now: Placement, fresh: Placement, costs: Costs, margin: float) -> Placement | None:
+    """What runs with full nodes relieved (Algorithm 2), if a `fresh` plan needs as many nodes and is hardly better.
+
+    Hardly means by no more than the margin in communication.
+    """
+    if fresh.nodes_used != now.nodes_used:
+        return None
     try:
         scheme = consolidate(now.problem, now.scheme)
     except InfeasibleError:
         return None
-    return Placement(now.problem, scheme, processes(now.problem, scheme, Spots(now.scheme, now.processes)))
-
-
-def as_good(mend: Placement, fresh: Placement, costs: Costs, margin: float) -> bool:
-    """Whether it needs no more nodes than a fresh plan, nor more communication by more than the margin."""
-    enough = mend.nodes_used <= fresh.nodes_used
-    return enough and (1 - margin) * mend.ways.cost(costs) <= fresh.ways.cost(costs)
+    mend = Placement(now.problem, scheme, processes(now.problem, scheme, Spots(now.scheme, now.processes)))
+    hardly = fresh.ways.cost(costs) >= (1 - margin) * mend.ways.cost(costs)
+    return mend if hardly and mend.nodes_used <= fresh.nodes_used else None

@@ -41,6 +41,9 @@ class RaStreamOptions(PolicyOptions, frozen=True, kw_only=True):
             "a node by which less must be asked of full ones"
         ),
     ] = 0.1
+    reserve: Annotated[
+        Share, Told(description="the share by which a plan allows for more than was measured, lest it be outdated soon")
+    ] = 0.05
     horizon: Annotated[
         Duration, Told(description="how long a plan is expected to last: its gain is counted so long")
     ] = "5m"

@@ -6,7 +6,6 @@ import msgspec
 import numpy as np
 
 from rheostat.placement import Edge, Limits, Node, Placement, Problem, Resources, Task, TaskGraph, Weights
-from rheostat.placement.processes import Spots
 from rheostat.placement.traffic import task_edges
 from rheostat.plan import Plan
 from rheostat.policies.policy import Observation
@@ -29,10 +28,6 @@ class Picture:
     members: tuple[Member, ...]
     problem: Problem
     now: Placement
-
-    @property
-    def spots(self) -> Spots:
-        return Spots(self.now.scheme, self.now.processes)
 
 
 def take(

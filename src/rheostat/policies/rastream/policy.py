@@ -8,14 +8,16 @@ import msgspec
 from rheostat.decision import Decision, Hold, Location, Place
 from rheostat.errors import ConfigError, InfeasibleError
 from rheostat.placement import Placement, algorithm, ra_stream
+from rheostat.placement.processes import Spots
 from rheostat.policies.policy import Observation, Policy, PolicyOptions
 from rheostat.policies.rastream.crowded import crowded
 from rheostat.policies.rastream.fusing import fusing, splitting_first
-from rheostat.policies.rastream.mend import as_good, mended
+from rheostat.policies.rastream.mend import mended
 from rheostat.policies.rastream.monitor import Monitor
 from rheostat.policies.rastream.options import RaStreamOptions
 from rheostat.policies.rastream.picture import NotKnownError, Picture, take
 from rheostat.policies.rastream.prices import Prices
+from rheostat.policies.rastream.reserve import posed, with_reserve
 from rheostat.policies.rastream.stay import staying
 from rheostat.policies.rastream.trigger import Trigger
 from rheostat.policies.rastream.worth import judge, moves
@@ -96,12 +98,16 @@ class RaStream:
     def _found(self, picture: Picture) -> Placement:
         if self.options.algorithm != "ra-stream":
             return algorithm(self.options.algorithm).place(picture.problem, self.options.search)
+        problem = with_reserve(picture.problem, self.options.reserve)
+        return posed(picture.problem, self._planned(posed(problem, picture.now)))
+
+    def _planned(self, now: Placement) -> Placement:
+        """Ra-Stream's plan; what runs, mended, if that needs no more nodes; all nodes if there are not enough."""
         try:
-            fresh = staying(picture.now, ra_stream(picture.problem, self.options.search, picture.spots))
+            fresh = staying(now, ra_stream(now.problem, self.options.search, Spots(now.scheme, now.processes)))
         except InfeasibleError:
-            return crowded(picture.problem, self.options.search, picture.spots)
-        mend = mended(picture.now)
-        return fresh if mend is None or not as_good(mend, fresh, self.options.costs, self.options.margin) else mend
+            return crowded(now, self.options.search)
+        return mended(now, fresh, self.options.costs, self.options.margin) or fresh
 
 
 def _scaling(goal: Goal, options: RaStreamOptions) -> Policy:
