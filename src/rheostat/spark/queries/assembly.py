@@ -59,15 +59,16 @@ class Assembler:
 
         Results have no entry times, so that where there is nothing else to make they are not carried along.
         """
-        carry = _with_entry_times if unit.outputs else _without_entry_times
-        frames = {name: carry(df) for name, df in inputs.items()}
+        carry = bool(unit.outputs)
+        frames = {name: df if carry else df.drop(ENTRY) for name, df in inputs.items()}
         if unit.source is not None:
             entered = _opened(unit.source, session)
             # Fused with operators there is no stream in which the entry times could be found.
-            entered = carry(watched(entered)) if unit.operators else entered
+            entered = watched(entered) if unit.operators else entered
+            entered = entered if carry else entered.drop(ENTRY)
             frames[unit.source.name] = self._place(unit.source.name, entered)
         for operator in unit.operators:
-            frames.update(self._applied(operator, [frames[name] for name in operator.inputs]))
+            frames.update(self._applied(operator, [frames[name] for name in operator.inputs], carry))
         return {name: frames[name] for name in (*unit.outputs, *unit.results)}
 
     def whole(self, unit: Unit, session: SparkSession, inputs: Mapping[str, DataFrame]) -> DataFrame:
@@ -77,7 +78,7 @@ class Assembler:
             return next(iter(made.values()))
         return self._undivided.get(unit.stream) or in_one_stream(made)
 
-    def _applied(self, operator: Operator, inputs: Sequence[DataFrame]) -> dict[str, DataFrame]:
+    def _applied(self, operator: Operator, inputs: Sequence[DataFrame], carry: bool) -> dict[str, DataFrame]:
         if operator.function is None:
             raise TopologyError(f"operator {operator.name!r} has no function: on Spark it needs one")
         placed = [self._place(operator.name, df) for df in inputs]
@@ -86,6 +87,7 @@ class Assembler:
             made = self._per_record(operator, operator.function, placed)
         else:
             made = _on_frames(operator, operator.function, placed)
+            made = {name: carried(df) if carry else df for name, df in made.items()}
         return {name: self._place(operator.name, df) for name, df in made.items()}
 
     def _per_record(
@@ -109,14 +111,6 @@ class Assembler:
         return {stream: of_output(made, stream) for stream in operator.selectivities}
 
 
-def _with_entry_times(df: DataFrame) -> DataFrame:
-    return df
-
-
-def _without_entry_times(df: DataFrame) -> DataFrame:
-    return df.drop(ENTRY)
-
-
 def _opened(source: Source, session: SparkSession) -> DataFrame:
     if source.reader is None:
         raise TopologyError(f"source {source.name!r} has no reader: on Spark it needs one")
@@ -134,7 +128,7 @@ def _on_frames(operator: Operator, function: Callable[..., Any], inputs: Sequenc
     for name, df in named.items():
         if not isinstance(df, DataFrame) or not df.isStreaming:
             raise TopologyError(f"operator {operator.name!r} must make a streaming DataFrame of {name!r}, not {df!r}")
-    return {name: carried(df) for name, df in named.items()}
+    return named
 
 
 def _called(what: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
