@@ -13,11 +13,15 @@ from rheostat.journal import Journal, NullJournal
 from rheostat.loop.controller import Controller, Listener
 from rheostat.loop.period import Period, Ruling
 from rheostat.policies.registry import make_policy
+from rheostat.sim.cluster import Cluster
 from rheostat.sim.plant import SimPlant, initial_plan
 from rheostat.sim.score import Scoreboard
 
 Progress = Callable[[float], None]
 """Told how many simulated seconds have passed."""
+
+Watcher = Callable[[Cluster], None]
+"""May note on the cluster's agenda when it wants to look at it; must change nothing."""
 
 
 def simulate(
@@ -29,16 +33,19 @@ def simulate(
     journal: Journal | NullJournal | None = None,
     progress: Progress | None = None,
     listeners: Sequence[Listener] = (),
+    watchers: Sequence[Watcher] = (),
 ) -> Result:
     """Run `scenario` under `policy` (its own, if none is named) and report what came of it.
 
     The same scenario, policy and seed give the same result, whatever else runs. `listeners` are told of every turn
-    of the loop.
+    of the loop, `watchers` are shown the cluster before it begins.
     """
     name = policy or scenario.policy
     chosen = dict(options) if options is not None else (scenario.policy_options if name == scenario.policy else {})
     plant = SimPlant(scenario.model, np.random.default_rng(seed))
     board = Scoreboard(plant.cluster, scenario.goal.slas)
+    for watcher in watchers:
+        watcher(plant.cluster)
     tally = _Tally(progress)
     made = make_policy(name, scenario.goal, chosen)
     foreseen = Foreseen(scenario.model, made)

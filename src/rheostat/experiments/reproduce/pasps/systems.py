@@ -183,9 +183,10 @@ _NOTE_3 = (
 )
 _NOTE_4 = (
     "PSPS is PA-SPS with the Basic predictor. The paper prints two different results for it, in tables 2 and 4, and "
-    "does not say why; both stand here beside the one run. DABS is judged with and without Storm's restart of 10 s for "
-    "each change of degree. In the simulator a restart loses nothing: what arrives meanwhile waits. The paper's DABS "
-    "loses 17 % because Storm drops what is on its way, so the share that takes more than 30 s is nearer to it."
+    "does not say why; both stand here beside the one run. DABS is judged with and without Storm's restart of 10 s "
+    "for each change of degree, which loses what waits at the operators that change: little, since most changes come "
+    "before much waits. What arrives meanwhile is kept here. The paper does not say how its DABS loses 17 %; a source "
+    "that cannot wait for Storm to come back would lose more than this one."
 )
 _NOTE_5 = (
     "The paper's figure of the application is not described; here parse and classify lead to a branch of two operators "

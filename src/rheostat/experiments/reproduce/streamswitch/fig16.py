@@ -1,30 +1,49 @@
 """Figure 16: an end-to-end bound, shared out between two operators."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rheostat.experiments.replicate import Mean, mean_of
 from rheostat.experiments.reproduce.reproduction import Claim, Effort, Outcome, Progress, Reproduction
+from rheostat.experiments.reproduce.streamswitch.path_success import PathSuccess
 from rheostat.experiments.reproduce.streamswitch.workloads import SLOT_S, SUBSTREAMS, SWITCH
-from rheostat.experiments.reproduce.sweep import Case, scenario_of, sweep
+from rheostat.experiments.reproduce.sweep import Case, scenario_of
 from rheostat.experiments.result import Result
 from rheostat.experiments.scenario import Scenario
+from rheostat.experiments.simulate import simulate
 
 _BOUND_S = 2.0
 _SHARES_S = ((0.5, 1.5), (0.75, 1.25), (1.0, 1.0), (1.25, 0.75), (1.5, 0.5))
 _SENTENCES_PER_S, _WORDS = 750.0, 4.0
 _EXECUTORS = {"split": 10, "count": 20}
 _UTILISATION = 0.75
-_PERIOD_S = 120.0
+_PERIOD_S = 80.0
+_SWING = 2 / 3
+"""As in the middle of the paper's figure 14."""
+
 _AT_RUN_TIME = "at run time"
 Setting = tuple[float, float] | str
-Found = Mapping[Setting, Sequence[Result]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one run, and how often the bound was met end to end."""
+
+    result: Result
+    end_to_end: float
+
+
+Found = Mapping[Setting, Sequence[Run]]
 
 
 def run(effort: Effort, progress: Progress) -> Outcome:
-    duration_s = _PERIOD_S * effort.choose(1, 0.5)
+    duration_s = effort.choose(3, 1) * _PERIOD_S
     settings: list[Setting] = [*_SHARES_S, _AT_RUN_TIME]
-    found = sweep({setting: _case(setting, duration_s) for setting in settings}, effort, progress)
+    found: dict[Setting, list[Run]] = {}
+    for done, setting in enumerate(settings, start=1):
+        found[setting] = [_run(_case(setting, duration_s), seed) for seed in range(effort.seeds)]
+        progress(done / len(settings))
     return Outcome(
         columns=("shares of L (s)", "split (%)", "count (%)", "end to end (%)", "paper, end to end (%)", "executors"),
         rows=tuple(
@@ -34,7 +53,7 @@ def run(effort: Effort, progress: Progress) -> Outcome:
                 _operator(found[setting], "count") if isinstance(setting, tuple) else None,
                 end_to_end(found[setting]),
                 _paper(setting),
-                mean_of([result.mean_executors for result in found[setting]]),
+                mean_of([run.result.mean_executors for run in found[setting]]),
             )
             for setting in settings
         ),
@@ -42,6 +61,12 @@ def run(effort: Effort, progress: Progress) -> Outcome:
         notes=(_NOTE,),
         draw=lambda figure: _draw(figure, found),
     )
+
+
+def _run(case: Case, seed: int) -> Run:
+    judge = PathSuccess(*_EXECUTORS, latency_s=_BOUND_S, window_s=1.0)
+    result = simulate(case.scenario, case.policy, case.options, seed=seed, watchers=[judge])
+    return Run(result, judge.rate)
 
 
 def _paper(setting: Setting) -> str | None:
@@ -65,7 +90,7 @@ def _case(setting: Setting, duration_s: float) -> Case:
 
 def word_count(bounds_s: Mapping[str, float], duration_s: float) -> Scenario:
     """Sentences → split → count. Both are partitioned, as in Samza."""
-    load = {"shape": "sine", "base": _SENTENCES_PER_S, "amplitude": _SENTENCES_PER_S / 4, "period": _PERIOD_S}
+    load = {"shape": "sine", "base": _SENTENCES_PER_S, "amplitude": _SWING * _SENTENCES_PER_S, "period": _PERIOD_S}
     slas: list[dict[str, Any]] = [{"latency": _BOUND_S, "window": "1s"}]
     slas += [{"latency": bound_s, "window": "1s", "operator": name} for name, bound_s in bounds_s.items()]
     return scenario_of(
@@ -92,12 +117,12 @@ def _operator_table(name: str, source: str, rate: float, told: dict[str, Any]) -
     return table | {"service": {"mean": mean_s}, "state_bytes": 1e5} | told
 
 
-def _operator(results: Sequence[Result], name: str) -> Mean:
-    return mean_of([100 * (result.operators[name].success_rate or 0.0) for result in results])
+def _operator(runs: Sequence[Run], name: str) -> Mean:
+    return mean_of([100 * (run.result.operators[name].success_rate or 0.0) for run in runs])
 
 
-def end_to_end(results: Sequence[Result]) -> Mean:
-    return mean_of([100 * (result.success_rate or 0.0) for result in results])
+def end_to_end(runs: Sequence[Run]) -> Mean:
+    return mean_of([100 * run.end_to_end for run in runs])
 
 
 def _claims(found: Found) -> tuple[Claim, ...]:
@@ -132,8 +157,9 @@ def _claims(found: Found) -> tuple[Claim, ...]:
 
 
 _NOTE = (
-    "Success of an operator is the mean over its substreams; end to end it is that of all records together, which "
-    "can be higher than both. The last row has no shares to score: the policy was told the end-to-end bound alone."
+    "Success of an operator is the mean over its substreams. End to end it is judged in the same way, over all ways "
+    "through one substream of each: the mean over all records together meets 2 s in every window, with any shares, and "
+    "says nothing. The last row has no shares to score: the policy was told the end-to-end bound alone."
 )
 
 
@@ -164,8 +190,9 @@ REPRODUCTIONS = (
         figure="Figure 16",
         title="an end-to-end bound over two operators",
         run=run,
-        setting="Word count: 750 sentences/s ± 25 % with a period of 2 minutes (15 K and 5 minutes there), four words "
-        "each, on 10 and 20 executors that are busy for 75 % of their time at that rate; L = 2 s, T = 1 s; two minutes "
-        "a run.",
+        setting="Word count: 750 sentences/s on average (15 K there), four words each, on 10 and 20 executors that "
+        "are busy for 75 % of their time at that rate; L = 2 s, T = 1 s; four minutes a run. The paper's load "
+        "swings by 25 % in 5 minutes, which switches as short as those here follow without a miss; this one "
+        "swings by two thirds in 80 s, as in the middle of the paper's figure 14.",
     ),
 )
