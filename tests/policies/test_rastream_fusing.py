@@ -50,20 +50,22 @@ def test_what_is_no_chain_is_left_alone():
     assert fusing(keyed_first, observation, monitor, MOST_BUSY) == {}
 
 
-def test_executors_that_part_are_split_before_they_do():
-    cluster, _, _ = seen(executors=2)
-    plan = fused_plan(cluster)
-    places = {0: Location("n0"), 1: Location("n1")}
+@pytest.mark.parametrize("moved", [{0: "n0", 1: "n1"}, {0: "n0"}], ids=["both", "one of them"])
+def test_executors_that_part_are_split_before_they_do(moved):
+    cluster, observation, _ = seen(executors=2)
+    observation = msgspec.structs.replace(observation, plan=fused_plan(cluster))
+    places = {number: Location(node) for number, node in moved.items()}
     placing = {"b": Place(operator="b", locations=places, reason="n0 is too full")}
-    assert splitting_first(CHAIN, plan, placing) == {
+    assert splitting_first(CHAIN, observation, placing) == {
         "b": Split(operator="b", executors=2, reason="n0 is too full"),
     }
 
 
 def test_executors_that_stay_together_move_as_they_are():
-    cluster, _, _ = seen(executors=2)
+    cluster, observation, _ = seen(executors=2)
+    observation = msgspec.structs.replace(observation, plan=fused_plan(cluster))
     placing = {"b": Place(operator="b", locations={0: Location("n1"), 1: Location("n1")}, reason="")}
-    assert splitting_first(CHAIN, fused_plan(cluster), placing) == placing
+    assert splitting_first(CHAIN, observation, placing) == placing
 
 
 @pytest.mark.parametrize(("rate", "splits"), [(150.0, False), (190.0, True)])

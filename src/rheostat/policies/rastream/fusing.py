@@ -33,21 +33,23 @@ def fusing(topology: Topology, observation: Observation, monitor: Monitor, most_
     return {}
 
 
-def splitting_first(topology: Topology, plan: Plan, placing: Mapping[str, Decision]) -> dict[str, Decision]:
+def splitting_first(
+    topology: Topology, observation: Observation, placing: Mapping[str, Decision]
+) -> dict[str, Decision]:
     """`placing`, with a split wherever the executors of fused operators would come to be on several nodes."""
     changed = dict(placing)
     for name, decision in placing.items():
-        group = plan.group(name)
-        if isinstance(decision, Place) and _parts(plan, decision) and _can_part(topology, group):
-            changed[name] = _split(plan, group, decision.reason)
+        group = observation.plan.group(name)
+        if isinstance(decision, Place) and _parts(observation, decision) and _can_part(topology, group):
+            changed[name] = _split(observation.plan, group, decision.reason)
     return changed
 
 
-def _parts(plan: Plan, decision: Place) -> bool:
+def _parts(observation: Observation, decision: Place) -> bool:
     """Whether the pool would be on several nodes."""
-    pool = plan.pool(decision.operator)
-    spots = {**pool.locations, **decision.locations}
-    return len({spots[number].node for number in pool.executors if number in spots}) > 1
+    now = {state.id: state.node for state in observation.snapshot.active(observation.plan.pool_of[decision.operator])}
+    then = {**now, **{number: spot.node for number, spot in decision.locations.items()}}
+    return len(set(then.values())) > 1
 
 
 def _can_part(topology: Topology, group: tuple[str, ...]) -> bool:

@@ -56,7 +56,7 @@ class RaStream:
     def _with_fusing(self, observation: Observation, placing: dict[str, Decision]) -> dict[str, Decision]:
         """Where nothing is to move, or what moves is fused and parts, operators are fused or split instead."""
         if placing or not self._monitor.full:
-            return splitting_first(self._topology, observation.plan, placing)
+            return splitting_first(self._topology, observation, placing)
         return fusing(self._topology, observation, self._monitor, self.options.fuse_load)
 
     def _place(self, observation: Observation) -> tuple[dict[str, Decision], str]:
