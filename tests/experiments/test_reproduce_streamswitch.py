@@ -1,15 +1,22 @@
 """What StreamSwitch's experiments are set up with."""
 
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import cast
+
 import numpy as np
 import pytest
 
 from rheostat.experiments.reproduce.course import follow
 from rheostat.experiments.reproduce.streamswitch.fig6 import moved, treatments
 from rheostat.experiments.reproduce.streamswitch.fig16 import word_count
+from rheostat.experiments.reproduce.streamswitch.path_success import PathSuccess
 from rheostat.experiments.reproduce.streamswitch.rivals import Rival
 from rheostat.experiments.reproduce.streamswitch.workloads import SUBSTREAMS, auctions, orders
+from rheostat.experiments.simulate import simulate
 from rheostat.load.skew import top_share
 from rheostat.policies.registry import make_policy
+from rheostat.sim.cluster import Cluster
 
 
 def test_orders_are_skewed_and_open_with_spikes_as_the_trace_does() -> None:
@@ -57,3 +64,30 @@ def test_treatments_of_a_run_are_told_apart() -> None:
     assert outs
     assert all(moved(decision) >= 1 for _, decision in outs)
     assert len(outs) + len(treatments(course, "scale-in")) == len(list(course.acts()))
+
+
+def test_a_path_is_judged_on_every_way_through_a_substream_of_each_operator() -> None:
+    """Two operators of two substreams; the second substream of the first completes nothing in the window."""
+    judge = PathSuccess("one", "two", latency_s=2.0, window_s=0.1)
+    substreams = np.zeros(4, dtype=[("latency", float), ("completed", int)]).view(np.recarray)
+    operators = np.array([(0, 2), (2, 2)], dtype=[("first_substream", int), ("substreams", int)]).view(np.recarray)
+    due: list[Callable[[], None]] = []
+    cluster = SimpleNamespace(
+        now_s=0.0,
+        agenda=SimpleNamespace(at=lambda time_s, action: due.append(action)),
+        position={"one": 0, "two": 1},
+        state=SimpleNamespace(operators=operators, substreams=substreams),
+    )
+    judge(cast(Cluster, cluster))
+    substreams.latency[:] = [10.0, 0.0, 5.0, 15.0]
+    substreams.completed[:] = [10, 0, 10, 10]
+    due.pop()()
+    assert judge.rate == 0.5, "1.0 + 0.5 s are within 2 s, 1.0 + 1.5 s are not"
+
+
+def test_a_run_that_is_watched_is_the_same_run() -> None:
+    scenario = word_count({"split": 1.0, "count": 1.0}, 4.0)
+    judge = PathSuccess("split", "count", latency_s=2.0, window_s=1.0)
+    watched = simulate(scenario, "static", {}, watchers=[judge])
+    assert watched == simulate(scenario, "static", {})
+    assert 0.0 < judge.rate <= 1.0

@@ -100,8 +100,7 @@ def _claims(app: Application, starts: list[Start]) -> list[Claim]:
 
 _NOTE = (
     "An act stops the topology for 3 seconds, which is the bump in minute 15 (the paper says a few seconds, and one "
-    "or two minutes for Storm's own rebalance). Where a run ends with a neighbour of the paper's optimum, the rates "
-    "measured in its 14 minutes were such that the model prefers it: its estimates of the two differ by a hundredth."
+    "or two minutes for Storm's own rebalance)."
 )
 
 

@@ -64,7 +64,7 @@ def run(effort: Effort, progress: Progress) -> Outcome:
 
 
 def _run(case: Case, seed: int) -> Run:
-    judge = PathSuccess(*_EXECUTORS, latency_s=_BOUND_S, window_s=1.0)
+    judge = PathSuccess("split", "count", latency_s=_BOUND_S, window_s=1.0)
     result = simulate(case.scenario, case.policy, case.options, seed=seed, watchers=[judge])
     return Run(result, judge.rate)
 

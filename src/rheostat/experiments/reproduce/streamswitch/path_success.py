@@ -61,4 +61,4 @@ def _totals(cluster: Cluster, operator: str) -> Floats:
 
 def _mean_s(before: Floats, now: Floats) -> Floats:
     latencies_s, completed = now - before
-    return np.divide(latencies_s, completed, out=np.full(completed.shape, np.nan), where=completed > 0)
+    return np.asarray(np.divide(latencies_s, completed, out=np.full(completed.shape, np.nan), where=completed > 0))
