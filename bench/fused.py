@@ -33,6 +33,8 @@ from rheostat.workloads.wordcount import sentences, word_count
 
 WORDS = 5
 PATIENCE_S = 600.0
+WARM_UP_S = 45.0
+"""In which the first executors come and what gathered before they did is worked off."""
 
 
 @dataclass
@@ -119,6 +121,7 @@ def run(folder: Path, rate: float, rounds: int, settle_s: float, measure_s: floa
         )
         with running:
             with feeder:
+                running.wait(WARM_UP_S)
                 print(ratio(turns(running, turn, rounds, settle_s, measure_s)), flush=True)
             running.runtime.drain()
             rows = running.runtime.results("count").groupBy("word").agg({"count": "max"}).collect()
