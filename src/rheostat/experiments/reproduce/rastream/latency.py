@@ -112,7 +112,7 @@ _DEBS_NOTE = (
 _RISING_NOTE = "The paper prints no numbers for this figure."
 _FULL_NOTES = {
     WORD_COUNT.name: "At 5,000/s a task of the first and the last operator fills more than half of a node's I/O, and "
-    "only two of the others go together. All nodes are in use then, 94 % of the traffic is between them if it is shared "
+    "only two of the others go together. All nodes are in use then, 94 % of the traffic is between them if shared "
     "equally, and Ra-Stream has no advantage left. With less I/O for each record, which the paper does not tell, this "
     "would come at a higher rate.",
     DEBS.name: "At 5,000/s the tasks do not fit on the 14 nodes within the limits. Ra-Stream then sees to it that no "
