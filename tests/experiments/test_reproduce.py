@@ -82,6 +82,7 @@ def test_a_table_refuses_rows_of_another_length() -> None:
         (14_854_215.0, "14,854,215"),
         (Mean(8.4012, None), "8.401"),
         (Mean(8.4012, 0.0123), "8.401 ± 0.012"),
+        (Mean(750.7, 543.2), "750.7 ± 540"),
     ],
 )
 def test_cells_are_written_for_people(cell: str | int | float | Mean | None, text: str) -> None:

@@ -56,7 +56,7 @@ def written(cell: Cell) -> str:
         case Mean(mean=mean, half_width=None):
             return _number(mean)
         case Mean(mean=mean, half_width=half_width):
-            return f"{_number(mean)} ± {half_width:.2g}"
+            return f"{_number(mean)} ± {_number(float(f'{half_width:.2g}'))}"
         case _:
             return _number(cell)
 
