@@ -10,15 +10,22 @@ from rheostat.spark.queries.timings import Timings
 OVERHEAD_S, ROW_S = 0.2, 0.01
 
 
-def task(executor: str, rows: int, run_s: float | None = None) -> TaskFigures:
+def task(executor: str, rows: int, run_s: float | None = None, *, number: int = 0) -> TaskFigures:
     took_s = OVERHEAD_S + ROW_S * rows if run_s is None else run_s
-    return TaskFigures(
-        0, 0, executor, "SUCCESS", 0, TaskMetrics(round(1000 * took_s), 0, ReadMetrics(records_read=rows))
-    )
+    metrics = TaskMetrics(round(1000 * took_s), 0, ReadMetrics(records_read=rows))
+    return TaskFigures(number, number, executor, "SUCCESS", 0, metrics)
 
 
 def batch(*tasks: TaskFigures) -> BatchTasks:
     return BatchTasks(0, (tasks,))
+
+
+def timed(*tasks: tuple[int, float]) -> Timings:
+    """Records and seconds of each task."""
+    timings = Timings()
+    for number, (records, busy_s) in enumerate(tasks):
+        timings.done(number, records, busy_s)
+    return timings
 
 
 def test_a_line_through_tasks_tells_work_from_what_every_task_costs():
@@ -44,26 +51,35 @@ def test_tasks_of_the_same_rows_are_all_work():
 
 
 def test_a_timed_function_tells_the_work_at_its_first_batch():
-    timed = Timings(records=60, busy_s=0.6)
-    assert Works().of(batch(task("a", 20), task("b", 40)), timed) == pytest.approx({"a": 0.2, "b": 0.4})
+    sample = batch(task("a", 20), task("b", 40, number=1))
+    assert Works().of(sample, timed((20, 0.2), (40, 0.4))) == pytest.approx({"a": 0.2, "b": 0.4})
+
+
+def test_a_task_whose_records_cost_more_has_done_more():
+    sample = batch(task("a", 20), task("b", 20, number=1), task("b", 20, number=2))
+    assert Works().of(sample, timed((20, 0.1), (20, 0.3), (20, 0.5))) == pytest.approx({"a": 0.1, "b": 0.8})
 
 
 def test_only_what_was_timed_since_the_last_batch_counts():
     works = Works()
-    works.of(batch(task("a", 60)), Timings(records=60, busy_s=6.0))
-    assert works.of(batch(task("a", 20)), Timings(records=80, busy_s=6.2)) == pytest.approx({"a": 0.2})
+    works.of(batch(task("a", 60)), timed((60, 6.0)))
+    assert works.of(batch(task("a", 20)), timed((80, 6.2))) == pytest.approx({"a": 0.2})
+
+
+def test_several_batches_between_two_samples_share_what_was_timed():
+    assert Works().of(batch(task("a", 20)), timed((100, 2.0))) == pytest.approx({"a": 0.4})
 
 
 def test_without_news_of_the_function_it_takes_as_long_as_before():
-    works, timed = Works(), Timings(records=60, busy_s=0.6)
-    works.of(batch(task("a", 60)), timed)
-    assert works.of(batch(task("a", 20)), timed) == pytest.approx({"a": 0.2})
+    works, timings = Works(), timed((60, 0.6))
+    works.of(batch(task("a", 60)), timings)
+    assert works.of(batch(task("a", 20)), timings) == pytest.approx({"a": 0.2})
 
 
 def test_of_a_timed_function_only_the_longest_stage_is_work():
     shuffle, serve = (task("a", 60, run_s=0.1),), (task("b", 60),)
-    assert Works().of(BatchTasks(0, (shuffle, serve)), Timings(records=60, busy_s=0.6)) == pytest.approx({"b": 0.6})
+    assert Works().of(BatchTasks(0, (shuffle, serve)), timed((60, 0.6))) == pytest.approx({"b": 0.6})
 
 
 def test_what_seems_to_cost_nothing_still_has_a_rate():
-    assert Works().of(batch(task("a", 60, run_s=0.4)), Timings(records=60, busy_s=0.0)) == pytest.approx({"a": 0.004})
+    assert Works().of(batch(task("a", 60, run_s=0.4)), timed((60, 0.0))) == pytest.approx({"a": 0.004})

@@ -4,18 +4,18 @@ A micro-batch has its tasks whatever it holds, and each must be started, open fi
 would make an operator seem the slower by the row the smaller its batches are, and busy when it has next to nothing to
 do. In the model of a micro-batch it is a part of the batch's fixed cost.
 
-A function on single records is timed itself, which tells the rest of its tasks. Of other functions the time of tasks is
-taken as a line over their rows: where it begins is what a task costs.
+A function on single records is timed itself, task by task. Of other functions the time of tasks is taken as a line over
+their rows: how steep it is, is what a row costs, on whichever executor.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from rheostat.spark.metering.status import TaskFigures
 from rheostat.spark.metering.tasks import BatchTasks, rows_of, run_s_of
-from rheostat.spark.queries.timings import Timings
+from rheostat.spark.queries.timings import Timings, Work
 
 _REMEMBERED = 64
 _ENOUGH = 8
@@ -25,39 +25,50 @@ _APART = 1.2
 _LEAST_SHARE = 0.01
 """Of a task's time that counts as work: an operator that seems to cost nothing would have no service rate."""
 
+_NO_WORK = Work(0, 0.0)
+
 
 class Works:
     """The work of an operator's batches, learned from one sampled batch to the next."""
 
     def __init__(self) -> None:
         self._lines: dict[int, _Line] = {}
-        self._timed = (0, 0.0)
-        self._record_s: float | None = None
+        self._timed = _Timed()
 
     def of(self, sample: BatchTasks, timings: Timings | None) -> dict[str, float]:
         """What each executor worked on this batch, in slot seconds. `timings` are those of the function on single
         records that is all of the query, if it is one."""
         if timings is None:
-            stages = [self._line(number).work_s(tasks) for number, tasks in enumerate(sample.stages)]
+            stages = [self._lines.setdefault(n, _Line()).works_s(tasks) for n, tasks in enumerate(sample.stages)]
         else:
-            stages = [self._timed_work_s(sample.main(), timings)]
+            stages = [self._timed.works_s(sample.main(), timings.tasks)]
         worked: dict[str, float] = {}
-        for executor, work_s in (each for stage in stages for each in stage):
-            worked[executor] = worked.get(executor, 0.0) + work_s
+        for task, work_s in (each for stage in stages for each in stage):
+            at_least_s = max(_LEAST_SHARE * run_s_of(task), work_s)
+            worked[task.executor_id] = worked.get(task.executor_id, 0.0) + at_least_s
         return worked
 
-    def _line(self, stage: int) -> "_Line":
-        return self._lines.setdefault(stage, _Line())
 
-    def _timed_work_s(self, tasks: Sequence[TaskFigures], timings: Timings) -> list[tuple[str, float]]:
-        """What the function took by the record since the last batch, over the records of this one."""
-        records, busy_s = timings.records - self._timed[0], timings.busy_s - self._timed[1]
-        if records > 0:
-            self._timed, self._record_s = (timings.records, timings.busy_s), busy_s / records
+TaskWorks = list[tuple[TaskFigures, float]]
+
+
+class _Timed:
+    """A function on single records: what it took since the last batch, by the task's number."""
+
+    def __init__(self) -> None:
+        self._seen: Mapping[int, Work] = {}
+        self._grown: dict[int, Work] = {}
+
+    def works_s(self, tasks: Sequence[TaskFigures], timed: Mapping[int, Work]) -> TaskWorks:
+        """As much by the record as since the last batch, shared out as it was then."""
+        grown = {task: work.minus(self._seen.get(task, _NO_WORK)) for task, work in timed.items()}
+        if any(work.records for work in grown.values()):
+            self._seen, self._grown = timed, grown
+        records = sum(work.records for work in self._grown.values())
         rows = sum(map(rows_of, tasks))
-        if self._record_s is None or not rows:
-            return _above(tasks, 0.0)
-        return _above(tasks, (sum(map(run_s_of, tasks)) - self._record_s * rows) / len(tasks))
+        if not records or not rows:
+            return [(task, run_s_of(task)) for task in tasks]
+        return [(task, self._grown.get(task.partition_id, _NO_WORK).busy_s * rows / records) for task in tasks]
 
 
 class _Line:
@@ -66,23 +77,18 @@ class _Line:
     def __init__(self) -> None:
         self._tasks: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
 
-    def work_s(self, tasks: Sequence[TaskFigures]) -> list[tuple[str, float]]:
+    def works_s(self, tasks: Sequence[TaskFigures]) -> TaskWorks:
+        """All of a task's time as long as it is not known what a row costs."""
         self._tasks.extend((rows_of(task), run_s_of(task)) for task in tasks)
-        return _above(tasks, self._begins_at_s())
+        row_s = self._row_s()
+        return [(task, run_s_of(task) if row_s is None else row_s * rows_of(task)) for task in tasks]
 
-    def _begins_at_s(self) -> float:
-        """By the median of all slopes (Theil and Sen): some tasks always come upon a cold executor. Where nearly all
-        tasks have the same rows the line is not known, and all of their time is taken for work."""
-        rows, run_s = np.array(self._tasks).T
+    def _row_s(self) -> float | None:
+        """The median of all slopes (Theil and Sen): some tasks always come upon a cold executor. None where nearly all
+        tasks have the same rows."""
+        rows, run_s = np.array(self._tasks).reshape(-1, 2).T
         if len(rows) < _ENOUGH or rows.max() < _APART * max(1.0, rows.min()):
-            return 0.0
+            return None
         one, other = np.triu_indices(len(rows), 1)
         apart = rows[one] != rows[other]
-        slopes = (run_s[one] - run_s[other])[apart] / (rows[one] - rows[other])[apart]
-        return float(np.median(run_s - max(0.0, float(np.median(slopes))) * rows))
-
-
-def _above(tasks: Sequence[TaskFigures], overhead_s: float) -> list[tuple[str, float]]:
-    """By executor what each task took beyond `overhead_s`."""
-    times = [(task.executor_id, run_s_of(task)) for task in tasks]
-    return [(executor, max(_LEAST_SHARE * run_s, run_s - max(0.0, overhead_s))) for executor, run_s in times]
+        return max(0.0, float(np.median((run_s[one] - run_s[other])[apart] / (rows[one] - rows[other])[apart])))
