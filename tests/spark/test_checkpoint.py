@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rheostat.errors import PlantError
-from rheostat.spark.queries.checkpoint import begin_after, has_batches_enough, stop_of
+from rheostat.spark.queries.checkpoint import begin_after, has_batches_enough, has_state, stop_of
 
 SETTINGS = '{"batchWatermarkMs":7,"conf":{"spark.sql.shuffle.partitions":"4"}}'
 COMMIT = 'v1\n{"nextBatchWatermarkMs":9}'
@@ -57,6 +57,14 @@ def test_two_batches_are_enough_to_go_on_from(tmp_path):
     assert not has_batches_enough(tmp_path)
     assert not has_batches_enough(checkpoint(tmp_path, ["1", "2"], commits=1))
     assert has_batches_enough(checkpoint(tmp_path, ["1", "2"]))
+
+
+def test_a_query_has_state_as_soon_as_there_is_a_file_of_it(tmp_path):
+    folder = checkpoint(tmp_path, ["1", "2"])
+    (folder / "state" / "0").mkdir(parents=True)
+    assert not has_state(folder)
+    write(folder / "state" / "0" / "0" / "1.changelog", "")
+    assert has_state(folder)
 
 
 def test_another_query_goes_on_with_the_number_the_settings_and_the_state_but_its_own_identity(tmp_path):

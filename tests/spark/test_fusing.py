@@ -163,6 +163,20 @@ def test_what_is_no_chain_is_refused_and_everything_runs_on(inbox, start):
     assert counts(runtime) == inbox.words
 
 
+def test_an_operator_that_remembers_something_without_a_key_is_left_as_it_is(inbox, start):
+    once = Operator("once", lambda counts: counts.dropDuplicates(["word"]), inputs="count")
+    loud = Operator(
+        "loud", lambda words: words.select(sf.upper("word").alias("word"), sf.lit(1).alias("count")), inputs="once"
+    )
+    runtime = start(once, loud)
+    begin(runtime, inbox)
+    inbox.add(1)
+    runtime.drain()
+    with pytest.raises(PlantError, match="'once' remembers something between batches but has no key"):
+        runtime.rearrange([("once", "loud")])
+    assert counts(runtime) == dict.fromkeys(inbox.words, 1)
+
+
 def _dies(_: object) -> None:
     raise OSError("no space left on device")
 

@@ -77,6 +77,11 @@ def has_batches_enough(folder: Path) -> bool:
     return done is not None and done + 1 >= FEWEST_BATCHES
 
 
+def has_state(folder: Path) -> bool:
+    """Whether the query with this checkpoint remembers anything between batches."""
+    return any(path.is_file() for path in (folder / "state").rglob("*"))
+
+
 def _newest(folder: Path) -> int | None:
     names = os.listdir(folder) if folder.exists() else []
     return max((int(name) for name in names if name.isdecimal()), default=None)

@@ -28,7 +28,7 @@ from rheostat.spark.queries.batches import BatchRecord
 from rheostat.spark.queries.builder import Builder
 from rheostat.spark.queries.carryover import carry_over
 from rheostat.spark.queries.changes import Change, Parts, changes_between
-from rheostat.spark.queries.checkpoint import FEWEST_BATCHES, has_batches_enough
+from rheostat.spark.queries.checkpoint import FEWEST_BATCHES, has_batches_enough, has_state
 from rheostat.spark.queries.directory import RunDirectory
 from rheostat.spark.queries.failure import QueryError
 from rheostat.spark.queries.grouping import Grouping
@@ -210,7 +210,7 @@ class Runtime:
     def _make(self, change: Change) -> None:
         """Until the directory says so everything is as before `change`, from then on as after it."""
         before = [self._queries["+".join(parts)] for parts in change.before]
-        _check_batches(before)
+        _check_checkpoints(before)
         units = units_of(self.topology, [*({unit.parts for unit in self._units} - set(change.before)), *change.after])
         unit_of = {unit.parts: unit for unit in units}
         queries = self._builder.build([unit_of[parts] for parts in change.after], units)
@@ -284,11 +284,14 @@ class Runtime:
         self.directory.release()
 
 
-def _check_batches(queries: Iterable[UnitQuery]) -> None:
-    """Others can go on only where there was something to go on from; looked at before anything is stopped."""
+def _check_checkpoints(queries: Iterable[UnitQuery]) -> None:
+    """Whether others could go on from there; looked at before anything is stopped."""
     for query in queries:
+        name = query.unit.name
         if not has_batches_enough(query.checkpoint):
-            raise PlantError(f"{query.unit.name!r} has had fewer than {FEWEST_BATCHES} batches: too few to go on from")
+            raise PlantError(f"{name!r} has had fewer than {FEWEST_BATCHES} batches: too few to go on from")
+        if has_state(query.checkpoint) and not query.unit.keyed:
+            raise PlantError(f"{name!r} remembers something between batches but has no key: it stays as it is")
 
 
 def _checked_sinks(sinks: Mapping[str, Sink | Path | str], units: Sequence[Unit]) -> dict[str, Sink]:
