@@ -159,6 +159,15 @@ def test_in_a_shortage_the_newest_rate_counts_where_smoothing_still_hides_a_rise
     assert sizes(fallen) == min_processors(NETWORK, 0.6).executors
 
 
+def test_where_records_are_counted_in_gulps_the_newest_rate_says_nothing():
+    short = observe(AB, RATES, {"a": 3, "b": 2}, latency_s=NETWORK.expected_latency_s((3, 2)))
+    policy = policy_for(TIGHT, t_m="1s")
+    for time_s, rows in ((10.0, 0), (11.0, 30), (12.0, 30), (13.0, 30)):
+        policy.decide(with_rows(short, rows, time_s))
+    gulp = policy.decide(with_rows(short, 60, 14.0))
+    assert sizes(gulp) == min_processors(NETWORK, 0.6).executors
+
+
 def test_in_a_shortage_the_same_number_is_split_anew_only_where_that_is_worth_the_stop():
     wanted, plan = goal(AB, latency="450ms", total=9), {"a": 4, "b": 5}
     cheap = decide(wanted, RATES, plan, latency_s=1.0, options={"reallocation_cost": "10ms"})
