@@ -77,6 +77,14 @@ def test_removed_entries_take_their_files_along_and_the_newest_stays(tmp_path: P
     assert SinkLog(tmp_path).first == 3
 
 
+def test_removed_entries_take_their_checksums_along(tmp_path: Path) -> None:
+    published = [path for number in range(2) for path in publish_by_hand(tmp_path, number)]
+    for path in (*published, tmp_path / "_spark_metadata" / "0"):
+        path.with_name(f".{path.name}.crc").touch()
+    SinkLog(tmp_path).remove(0)
+    assert sorted(path.name for path in tmp_path.rglob("*.crc")) == [f".{path.name}.crc" for path in published[2:]]
+
+
 def test_files_of_a_batch_that_was_never_published_are_removed(tmp_path: Path) -> None:
     kept = publish_by_hand(tmp_path, 0)
     (tmp_path / "part-left-behind.parquet").write_bytes(b"half")
@@ -188,6 +196,16 @@ def test_a_batch_that_spark_asks_for_again_after_a_restart_is_not_counted_again(
     reader.batch(NOTHING_YET, 0)
     reader.newest(0)
     assert reader.taken() == ()
+
+
+@pytest.mark.spark
+def test_a_batch_without_new_positions_has_no_rows(spark: SparkSession, open_stream: Callable[..., FileStream]) -> None:
+    """Spark asks for one after a restart, when the last batch had no data but a watermark to move."""
+    stream = open_stream(numbers(spark, 0, 1).schema)
+    stream.publish(numbers(spark, 0, 3), 0, None)
+    again = reader_of(stream, spark).batch(0, 0)
+    assert again.isStreaming
+    assert again.columns == stream.schema.names
 
 
 @pytest.mark.spark

@@ -214,12 +214,13 @@ class _FileReader:
         java: Any = session
         self._session = session
         self._lines = jvm.java.util.regex.Pattern.compile("\n")
+        self._nothing = session.sparkContext._gateway.new_array(jvm.java.lang.String, 0)  # type: ignore[union-attr]
         struct = java._jsparkSession.parseDataType(schema.json())
         reader = java._jsparkSession.read().format("parquet").schema(struct)
         self._reader = reader.option("__globPaths__", "false")
 
     def read(self, paths: Sequence[Path]) -> DataFrame:
-        names = self._lines.split("\n".join(str(path) for path in paths))
+        names = self._lines.split("\n".join(str(path) for path in paths)) if paths else self._nothing
         return file_relation(self._session, DataFrame(self._reader.load(names), self._session))
 
 

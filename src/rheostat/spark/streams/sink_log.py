@@ -59,8 +59,8 @@ class SinkLog:
         """Forget the entries up to `until` and delete their files. The newest stays: the sink counts on from it."""
         for number in range(self.first, min(until, self.newest() - 1) + 1):
             for file in self.files(number):
-                file.path.unlink(missing_ok=True)
-            self._entry(number).unlink()
+                _remove(file.path)
+            _remove(self._entry(number))
             self.first = number + 1
 
     def remove_unpublished(self) -> None:
@@ -68,7 +68,7 @@ class SinkLog:
         published = {file.path.name for number in self._numbers() for file in self.files(number)}
         for path in self.folder.glob("*.parquet"):
             if path.name not in published:
-                path.unlink(missing_ok=True)
+                _remove(path)
 
     def _entry(self, number: int) -> Path:
         return self._entries / str(number)
@@ -80,3 +80,9 @@ class SinkLog:
     def _file(self, entry: dict[str, object]) -> PublishedFile:
         name = unquote(str(entry["path"]).rsplit("/", 1)[1])
         return PublishedFile(self.folder / name, int(str(entry["size"])))
+
+
+def _remove(path: Path) -> None:
+    """With the checksum that Hadoop's local file system may have put beside it."""
+    path.unlink(missing_ok=True)
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
