@@ -189,9 +189,9 @@ _NOTE_4 = (
     "that cannot wait for Storm to come back would lose more than this one."
 )
 _NOTE_5 = (
-    "The paper's figure of the application is not described; here parse and classify lead to a branch of two operators "
-    "for news and one for opinions, half of the events each, which join again before they are stored. With equal "
-    "execution times the branches need fewer replicas than r_over = 40 counts."
+    "The paper's figure of the application is not described; here parse and classify lead to two branches of two "
+    "operators each, for news and for opinions, half of the events each, which join again before they are stored. With "
+    "equal execution times the branches need fewer replicas than r_over = 40 counts."
 )
 
 REPRODUCTIONS = (
