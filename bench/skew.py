@@ -23,14 +23,14 @@ from rheostat.topology import Operator, Source, Topology
 from rheostat.workloads.feeder import Make
 
 COST_S = 0.02
-RATE = 60.0
-"""Records a second: the work of 1.2 executors."""
+RATE = 80.0
+"""Records a second: the work of 1.6 executors."""
 EXECUTORS = 4
 MOST = 6
 SUBSTREAMS = 12
 KEYS = 64
-HOT_SHARE = 0.7
-"""Of the load, on the substreams of one executor: 0.84 of what it can do, more than batches leave room for."""
+HOT_SHARE = 0.6
+"""Of the load, on the substreams of one executor: 0.96 of what it can do, more than batches leave room for."""
 PHASE_S = 50.0
 LOOK_ON_S = 16.0
 """Nobody may act before: until then all that was measured is the trickle of the warm-up."""
