@@ -12,8 +12,10 @@ from rheostat.placement.problem import Problem
 
 _FEW = 8
 """Tasks for each node in the coarsest view."""
-_CYCLES = 4
+_CYCLES, _CYCLES_OF_LARGE = 4, 2
 """How often a scheme is looked at from afar again."""
+_LARGE = 5000
+"""Tasks from which on time counts more than the last percent of the cut."""
 _SMALL, _MOST_STARTS = 1200, 4
 """Tasks up to which there is more than one try, and how many tries at most."""
 
@@ -42,7 +44,7 @@ def _from(problem: Problem, search: Search) -> np.ndarray:
     rng = np.random.default_rng(search.seed)
     scheme = _first(problem, search, rng)
     if len(problem.graph) > _FEW * len(problem.nodes):
-        for cycle in range(_CYCLES):
+        for cycle in range(_CYCLES if len(problem.graph) < _LARGE else _CYCLES_OF_LARGE):
             if search.out_of_time():
                 break
             scheme = _again(problem, scheme, search.gentle(cycle), rng)
