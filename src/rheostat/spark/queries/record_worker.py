@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,14 @@ from rheostat.spark.streams.latency import ENTRY
 from rheostat.spark.streams.outputs import OUTPUT
 
 _HIDDEN = (ENTRY, VALUE)
+_UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+"""Timestamps are in UTC, which Spark 4.1 does not need to be told."""
 
 
 def worker_for(operator: str, function: RecordFunction, stopwatch: TimingsSink) -> "RecordWorker":
     """What runs `function` on Arrow batches in the executors."""
-    return RecordWorker(
-        operator, function, to_arrow_schema(function.stream_schema(operator), timezone="UTC"), stopwatch
-    )
+    schema = to_arrow_schema(function.stream_schema(operator), **_UTC)
+    return RecordWorker(operator, function, schema, stopwatch)
 
 
 @dataclass(frozen=True, slots=True)
