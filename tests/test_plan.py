@@ -302,3 +302,17 @@ def test_ten_thousand_substreams_spread_without_trying_all_pairs():
     spread = spread_evenly([0] * 10_000, range(20), [float(i % 97) for i in range(10_000)])
     loads = [sum(i % 97 for i, owner in enumerate(spread) if owner == e) for e in range(20)]
     assert max(loads) - min(loads) < 97
+
+
+@pytest.mark.parametrize(
+    ("groups", "reason"),
+    [
+        ({"fused": [("split", "cuont")]}, r"cannot fuse 'cuont' .* did you mean 'count'"),
+        ({"fused": [("in", "split"), ("split", "count")]}, "cannot fuse 'split' twice"),
+        ({"shared": [("split", "cuont")]}, r"cannot share a pool with 'cuont' .* did you mean 'count'"),
+        ({"shared": [("in", "split")]}, r"cannot share a pool with 'in' .* known: count, rank, split"),
+    ],
+)
+def test_a_group_of_something_else_than_the_topology_has_is_refused_by_name(groups, reason):
+    with pytest.raises(TopologyError, match=reason):
+        Plan.initial(TOPOLOGY, **groups)

@@ -4,10 +4,22 @@ Each reads one stream, which is all that the one before it writes and which nobo
 be keyed. So nothing but the last one's state and numbering has to go on, whether the others run with it or apart.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 
+from rheostat.errors import TopologyError, nearest
 from rheostat.topology import Topology
+
+
+def check_groups(topology: Topology, groups: Iterable[Sequence[str]], known: Collection[str], what: str) -> None:
+    """Raise what is wrong with `groups` of names that are among the `known` ones, each in one group at most."""
+    seen: set[str] = set()
+    for name in (name for group in groups for name in group):
+        if name not in known:
+            raise TopologyError(f"cannot {what} {name!r} in topology {topology.name!r}; {nearest(name, known)}")
+        if name in seen:
+            raise TopologyError(f"cannot {what} {name!r} twice: name it in one group")
+        seen.add(name)
 
 
 def in_flow_order(topology: Topology, group: Sequence[str]) -> tuple[str, ...]:

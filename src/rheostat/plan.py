@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from rheostat.chain import in_flow_order
+from rheostat.chain import check_groups, in_flow_order
 from rheostat.decision import Decision, Fuse, Location, Move, Moves, Place, Regroup, Scale, Split
 from rheostat.errors import ConfigError, RheostatError, nearest
 from rheostat.spread import spread_evenly
@@ -63,10 +63,13 @@ class Plan(msgspec.Struct, frozen=True):
         So has each in `fused`, the pool of its last operator.
         """
         wanted = dict.fromkeys(topology.operators, executors) if isinstance(executors, int) else executors
+        shared, fused = [tuple(group) for group in shared], [tuple(group) for group in fused]
         _check_sizes(topology, wanted)
+        check_groups(topology, shared, topology.operators, "share a pool with")
+        check_groups(topology, fused, [part.name for part in topology.parts], "fuse")
         pool_of = {name: name for name in topology.operators}
         pool_of |= {name: "+".join(group) for group in shared for name in group}
-        groups = tuple(in_flow_order(topology, group) for group in fused)
+        groups = tuple(in_flow_order(topology, group) for group in fused if group)
         pool_of |= {name: pool_of[group[-1]] for group in groups for name in group if name in pool_of}
         sizes = {pool: _largest(wanted, pool, pool_of, 1) for pool in pool_of.values()}
         pools = {pool: PoolPlan.of(size, _largest(standby or {}, pool, pool_of, 0)) for pool, size in sizes.items()}

@@ -39,7 +39,7 @@ def test_a_stream_is_named_by_the_operator_that_writes_it_unless_several_do(grou
 
 
 def test_what_one_query_cannot_hold_is_refused_by_name():
-    with pytest.raises(TopologyError, match="'in' is fused twice"):
+    with pytest.raises(TopologyError, match="cannot fuse 'in' twice"):
         units_of(TOPOLOGY, [("in", "read"), ("in", "sort")])
-    with pytest.raises(TopologyError, match=r"cannot fuse 'rea': .* did you mean 'read'"):
+    with pytest.raises(TopologyError, match=r"cannot fuse 'rea' .* did you mean 'read'"):
         units_of(TOPOLOGY, [("rea", "sort")])

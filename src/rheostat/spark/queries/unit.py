@@ -7,8 +7,8 @@ reads them has a queue of known length in front of it, whatever the source is.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rheostat.chain import in_flow_order
-from rheostat.errors import TopologyError, nearest
+from rheostat.chain import check_groups, in_flow_order
+from rheostat.errors import TopologyError
 from rheostat.topology import Operator, Source, Topology
 
 
@@ -80,8 +80,8 @@ class Unit:
 
 def units_of(topology: Topology, fused: Iterable[Sequence[str]] = ()) -> tuple[Unit, ...]:
     """Every part of `topology` in one unit, those of a group in `fused` together."""
-    groups = [tuple(group) for group in fused]
-    _check_known(topology, groups)
+    groups = [tuple(group) for group in fused if group]
+    check_groups(topology, groups, [part.name for part in topology.parts], "fuse")
     grouped = {name for group in groups for name in group}
     alone = [(part.name,) for part in topology.parts if part.name not in grouped]
     units = [Unit(topology, in_flow_order(topology, group)) for group in (*alone, *groups)]
@@ -89,17 +89,6 @@ def units_of(topology: Topology, fused: Iterable[Sequence[str]] = ()) -> tuple[U
         _check_unit(unit)
     position = {part.name: index for index, part in enumerate(topology.parts)}
     return tuple(sorted(units, key=lambda unit: position[unit.parts[0]]))
-
-
-def _check_known(topology: Topology, groups: Sequence[tuple[str, ...]]) -> None:
-    known = [part.name for part in topology.parts]
-    seen: set[str] = set()
-    for name in (name for group in groups for name in group):
-        if name not in known:
-            raise TopologyError(f"cannot fuse {name!r}: topology {topology.name!r} has no such; {nearest(name, known)}")
-        if name in seen:
-            raise TopologyError(f"{name!r} is fused twice: name it in one group")
-        seen.add(name)
 
 
 def _check_unit(unit: Unit) -> None:
