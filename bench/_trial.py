@@ -93,6 +93,20 @@ def cluster() -> Iterator[EmbeddedCluster]:
         yield running
 
 
+def compared(trial: Trial, contenders: Mapping[str, tuple[str, Mapping[str, Any]]], **how: Any) -> dict[str, History]:
+    """The trial under each contender's policy and options, one after the other on one cluster; prints their courses.
+
+    `how` is what `Trial.run` can be told besides.
+    """
+    histories: dict[str, History] = {}
+    with cluster() as nodes:
+        for name, (policy, options) in contenders.items():
+            histories[name] = trial.run(nodes, policy, options, **how)
+            print(f"\n{name}")
+            print_course(histories[name])
+    return histories
+
+
 def print_course(history: History, every_s: float = 10.0) -> None:
     """Latency, how long the oldest has waited, and executors over time; each decision when it was taken."""
     begun_s = history.moments[0].time_s

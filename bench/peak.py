@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench._trial import Trial, cluster, print_course, print_score, print_score_head
+from bench._trial import Trial, compared, print_score, print_score_head
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.cli.history import History
@@ -88,12 +88,8 @@ def main() -> None:
     trial = Trial(
         stateless, recurring(arguments.peaks), numbers, sla, duration_s, {"work": 1}, Budget(MOST), {"work": STANDBY}
     )
-    histories = {}
-    with cluster() as nodes:
-        for policy in arguments.policies:
-            histories[policy] = trial.run(nodes, policy, POLICIES[policy], t_ra="4s")
-            print(f"\n{policy}")
-            print_course(histories[policy])
+    contenders = {policy: (policy, POLICIES[policy]) for policy in arguments.policies}
+    histories = compared(trial, contenders, t_ra="4s")
     print(f"\ncosts emulated by waiting: {COST_S} s a record, {LOW:g} to {HIGH:g} records/s, SLA {sla}")
     print(f"{STANDBY} standbys")
     print_score_head()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench._trial import Trial, cluster, print_course, print_score, print_score_head
+from bench._trial import Trial, compared, print_score, print_score_head
 from bench.osg import UNITS, VALUES, WEIGHTS
 from pyspark.sql import DataFrame, SparkSession
 
@@ -68,16 +68,12 @@ def main() -> None:
         partial(sensitive, arguments.mean), Constant(rate), values, sla, arguments.duration, {"serve": EXECUTORS},
         Budget(EXECUTORS), trickle=rate / 4,
     )  # fmt: skip
-    histories = {}
-    with cluster() as nodes:
-        for grouping in arguments.groupings:
-            histories[grouping] = trial.run(nodes, "dabs", {"grouping": grouping}, alone_s=LOOK_ON_S)
-            print(f"\ndabs with {grouping}")
-            print_course(histories[grouping])
+    contenders = {f"dabs, {grouping}": ("dabs", {"grouping": grouping}) for grouping in arguments.groupings}
+    histories = compared(trial, contenders, alone_s=LOOK_ON_S)
     print(f"\ncosts emulated by waiting: {arguments.mean:g} s a record, {rate:.3g} records/s, SLA {sla}")
     print_score_head()
-    for grouping, history in histories.items():
-        print_score(grouping, history, sla)
+    for name, history in histories.items():
+        print_score(name, history, sla)
 
 
 if __name__ == "__main__":
