@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from rheostat.snapshot import Batch, Latency, OperatorState, Snapshot, StreamState, SubstreamState
@@ -69,8 +70,12 @@ def task(partition: int, executor: str, rows: int) -> TaskFigures:
     return TaskFigures(partition, partition, executor, "SUCCESS", 0, metrics)
 
 
-def read(meter: OperatorMeter, now_s: float = 100.0, busy_s: float | None = None) -> OperatorState:
+def read(
+    meter: OperatorMeter, now_s: float = 100.0, busy_s: float | None = None, sample: BatchTasks | None = None
+) -> OperatorState:
     meter.look()
+    if sample is not None:
+        meter.take(sample)
     meter.book({"7": 0, "8": 1}, {"7": 1, "8": 1})
     return meter.state(now_s, busy_s, "round-robin")
 
@@ -124,25 +129,53 @@ def test_rows_are_split_as_in_the_sampled_batch_those_before_it_included():
     read(meter)
     assert meter.portion(0) is None
     assert meter.substreams([0, 1])[0] == SubstreamState("count", 0, 0)
-    meter.take(BatchTasks(1, ((task(0, "7", 30), task(1, "8", 10)),)))
     runtime.records.append(record(1, 11.0, 40))
     runtime.streams = {"split": (arrival(5, 12.0, 8),)}
-    read(meter)
+    read(meter, sample=BatchTasks(1, ((task(0, "7", 30), task(1, "8", 10)),)))
     assert [state.completed for state in meter.substreams([0, 1])] == [105, 35]
     assert [state.queued for state in meter.substreams([0, 1])] == [6, 2]
     assert [state.executor for state in meter.substreams([1])] == [1, None]
     assert meter.portion(1) == (37, 35, 2)
 
 
-def test_costs_of_batches_follow_from_the_sample():
+def test_costs_of_batches_follow_from_the_sample_and_their_rows():
     runtime = FakeRuntime()
     meter = OperatorMeter(runtime, "count")
-    meter.take(BatchTasks(1, ((task(0, "7", 30), task(1, "8", 10)),)))
     runtime.records[:] = [record(0, 10.0, 100), record(1, 11.0, 40)]
-    state = read(meter)
-    assert state.batch == Batch(2, 2.0, 1.5, 4)
-    assert state.busy_s == pytest.approx(1.0)
+    state = read(meter, sample=BatchTasks(1, ((task(0, "7", 30), task(1, "8", 10)),)))
+    assert state.batch == Batch(2, 2.0, pytest.approx(2.0 - 0.25 * 140 / 40), 4)
+    assert state.busy_s == pytest.approx(0.5 * 140 / 40)
+    assert meter.settled_s == pytest.approx({"7": 0.25 * 140 / 40, "8": 0.25 * 140 / 40})
     assert read(meter, busy_s=3.5).busy_s == 3.5
+    assert meter.settled_s is None
+
+
+def test_a_batch_that_has_grown_is_work_for_a_larger_share_of_its_time():
+    runtime = FakeRuntime()
+    meter = OperatorMeter(runtime, "count")
+    held = msgspec.structs.replace(task(0, "7", 40), duration=1000)
+    runtime.records[:] = [record(0, 10.0, 40)]
+    read(meter, sample=BatchTasks(0, ((held,),)))
+    assert meter.worked_s("7") == pytest.approx((0.25, 1.0))
+    runtime.streams = {"split": (arrival(1, 10.5, 100), arrival(2, 10.9, 60), arrival(3, 11.5, 500))}
+    read(meter)
+    assert meter.worked_s("7") == meter.worked_s("newcomer") == pytest.approx((1.0, 1.75))
+    runtime.streams = {"split": (arrival(3, 11.5, 80), arrival(4, 11.9, 500))}
+    read(meter)
+    assert meter.worked_s("7") == pytest.approx((0.5, 1.25))
+
+
+def test_a_batch_without_rows_does_not_tell_who_serves_them():
+    runtime = FakeRuntime()
+    meter = OperatorMeter(runtime, "count")
+    runtime.records[:] = [record(0, 10.0, 40)]
+    read(meter, sample=BatchTasks(0, ((task(0, "7", 30), task(1, "8", 10)),)))
+    runtime.records.append(record(1, 11.0, 0))
+    state = read(meter, sample=BatchTasks(1, ((task(0, "9", 0),),)))
+    assert state.batch == Batch(2, 2.0, 1.75, 4)
+    assert meter.settled_s == {"7": 0.0, "8": 0.0}
+    runtime.records.append(record(2, 12.0, 80))
+    assert read(meter).busy_s == pytest.approx(1.5)
 
 
 def test_without_a_sample_costs_are_unknown():
@@ -220,10 +253,11 @@ def test_useful_time_counts_on_from_where_it_was_when_an_operator_is_fused_or_sp
 def test_what_was_done_in_one_pool_is_not_anothers():
     runtime = FakeRuntime()
     meter = OperatorMeter(runtime, "count")
-    meter.take(BatchTasks(0, ((task(0, "7", 10), task(1, "8", 10)),)))
     runtime.records[:] = [record(0, 10.0, 20)]
+    sample = BatchTasks(0, ((task(0, "7", 10), task(1, "8", 10)),))
     for pool, done in (("count", 10), ("count", 10), ("other", 0)):
         meter.look()
+        meter.take(sample)
         meter.book({"7": 0, "8": 1}, {"7": 1, "8": 1}, pool)
         portion = meter.portion(0)
         assert portion is not None
@@ -254,8 +288,7 @@ def test_counters_go_on_from_those_of_an_earlier_run_of_the_driver():
     assert (state.arrived, state.completed, state.queued, state.batch.count) == (500, 450, 50, 9)
     assert meter.stream("split") == (500, 5000)
     runtime.records[:], runtime.streams = [record(10, 10.0, 50)], {"split": ()}
-    meter.take(BatchTasks(10, ((task(0, "7", 1), task(1, "8", 1)),)))
-    state = read(meter)
+    state = read(meter, sample=BatchTasks(10, ((task(0, "7", 1), task(1, "8", 1)),)))
     assert (state.arrived, state.completed, state.batch.count) == (500, 500, 10)
     assert state.busy_s == pytest.approx(30.5)
     assert [each.completed for each in meter.substreams([0, 1])] == [425, 75]

@@ -19,9 +19,10 @@ from rheostat.spark.executors.pools import PoolMember, PoolsReport
 from rheostat.spark.metering.nodes import Nodes
 from rheostat.spark.metering.operator_meter import OperatorMeter
 from rheostat.spark.metering.status import StatusStore
-from rheostat.spark.metering.tally import Odometer, Portion, Rows, merged
+from rheostat.spark.metering.tally import Portion, Rows, merged
 from rheostat.spark.metering.tasks import TaskSampler
-from rheostat.spark.metering.useful import useful_times
+from rheostat.spark.metering.useful import Useful, useful_times
+from rheostat.spark.metering.worked import Worked
 from rheostat.spark.queries.dealer import USUAL_GROUPING
 from rheostat.spark.queries.runtime import Runtime
 
@@ -52,7 +53,7 @@ class Meter:
         self._sampler = TaskSampler(self._store)
         self._nodes = Nodes(names, cores)
         self._operators = {name: OperatorMeter(runtime, name, base) for name in runtime.topology.operators}
-        self._busy = _odometers(base)
+        self._worked = _worked_before(base)
         self._retired_s: dict[str, float] = {}
         self._rows: dict[Member, Rows] = {}
 
@@ -64,11 +65,11 @@ class Meter:
         for operator in operators:
             operator.look()
         self._sample()
-        busy_s = self._useful(report, {each.executor.id: each.useful_s for each in seen})
         numbers = {m.spark.id: m.number for m in report.members if m.spark is not None}
+        slots = {each.executor.id: each.executor.slots for each in seen}
         for operator in operators:
-            slots = {each.executor.id: each.executor.slots for each in seen}
             operator.book(numbers, slots, report.homes.get(operator.name))
+        busy_s = self._useful(report, {each.executor.id: each for each in seen})
         self._nodes.see(each.executor for each in seen)
         return Snapshot(
             time_s=now_s,
@@ -88,27 +89,33 @@ class Meter:
         for run, sample in samples.items():
             runs[run].take(sample)
 
-    def _useful(self, report: PoolsReport, useful_s: Mapping[str, float]) -> dict[Member, float]:
+    def _useful(self, report: PoolsReport, seen: Mapping[str, Useful]) -> dict[Member, float]:
         """Useful time under each number, from that of Spark's executors. What is gone still counts for its pool."""
-        useful: dict[Member, float] = {}
+        useful_s: dict[Member, float] = {}
         for member in report.members:
             key = (member.pool, member.number)
-            odometer = self._busy.setdefault(key, Odometer())
-            if member.spark is not None and member.spark.id in useful_s:
-                share = self._share_of_work(self._measured(report, member.pool), member.spark.id)
-                odometer.read(member.spark.id, useful_s[member.spark.id], share)
-            useful[key] = odometer.total
-        for key in self._busy.keys() - useful.keys():
-            self._retired_s[key[0]] = self._retired_s.get(key[0], 0.0) + self._busy.pop(key).total
+            worked = self._worked.setdefault(key, Worked())
+            if member.spark is not None and member.spark.id in seen:
+                self._read(worked, seen[member.spark.id], self._measured(report, member.pool))
+            useful_s[key] = worked.total_s
+        for key in self._worked.keys() - useful_s.keys():
+            self._retired_s[key[0]] = self._retired_s.get(key[0], 0.0) + self._worked.pop(key).total_s
             self._rows.pop(key, None)
-        return useful
+        return useful_s
+
+    def _read(self, worked: Worked, seen: Useful, operators: Sequence[OperatorMeter]) -> None:
+        executor = seen.executor.id
+        settled = [each.settled_s for each in operators if each.settled_s is not None]
+        if settled:
+            worked.settle(executor, sum(each.get(executor, 0.0) for each in settled), seen.finished_s)
+        worked.read(executor, seen.useful_s, self._share_of_work(operators, executor))
 
     def _measured(self, report: PoolsReport, pool: str) -> list[OperatorMeter]:
         """The operators that `pool` serves; of fused ones the first, which stands for all."""
         return [each for name in report.sharing(pool) if (each := self._operators[name]).is_first]
 
     def _share_of_work(self, operators: Iterable[OperatorMeter], executor: str) -> float:
-        """Of the time for which tasks kept slots of an executor, as far as the last batches tell."""
+        """Of the time for which the tasks under way keep slots of an executor, as far as the last batches tell."""
         sampled = [operator.worked_s(executor) for operator in operators]
         held_s = sum(each for _, each in sampled)
         return sum(each for each, _ in sampled) / held_s if held_s else 1.0
@@ -119,7 +126,7 @@ class Meter:
         alone = pool is not None and report.sharing(pool) == [operator.name]
         if pool is None or not alone or all(member.spark is None for member in report.members):
             return operator.state(now_s, None, grouping)
-        present_s = sum(odometer.total for (name, _), odometer in self._busy.items() if name == pool)
+        present_s = sum(worked.total_s for (name, _), worked in self._worked.items() if name == pool)
         return operator.state(now_s, self._retired_s.get(pool, 0.0) + present_s, grouping)
 
     def _executor(self, member: PoolMember, report: PoolsReport, busy_s: Mapping[Member, float]) -> ExecutorState:
@@ -173,6 +180,6 @@ def _together(portions: Sequence[Portion]) -> Portion:
     return Portion(*(sum(column) for column in zip(*portions, strict=True)))
 
 
-def _odometers(base: Snapshot | None) -> dict[Member, Odometer]:
+def _worked_before(base: Snapshot | None) -> dict[Member, Worked]:
     executors = () if base is None else base.executors
-    return {(state.pool, state.id): Odometer(state.busy_s) for state in executors if state.busy_s is not None}
+    return {(state.pool, state.id): Worked(state.busy_s) for state in executors if state.busy_s is not None}

@@ -21,6 +21,9 @@ from rheostat.spark.streams.stream import Arrival
 class OperatorMeter:
     """One operator. In each reading: `look`, `take` a new sample if there is one, `book`, then ask.
 
+    `settled_s` is the useful time of Spark's executors, by its names for them, in the batches that were booked last;
+    None if there were none.
+
     Of operators that are fused into one query, the first one is measured; the others' rows do not show. When it gets
     another query, because it was fused or split, its counters go on.
     """
@@ -40,6 +43,8 @@ class OperatorMeter:
         self._works = Works()
         self._worked_s: dict[str, float] = {}
         self._held_s: dict[str, float] = {}
+        self._last_rows = self._sampled_rows = 0
+        self.settled_s: Mapping[str, float] | None = None
         self.last_batch = -1
         self.entry_latency: Latency | None = None
         self._latency: Latency | None = None
@@ -47,6 +52,7 @@ class OperatorMeter:
         self._waiting: dict[str, tuple[Arrival, ...]] | None = None
         self._arrivals = Spread()
         self._last_start_s: float | None = None
+        self._last_end_s: float | None = None
         self._state_bytes: int | None = None
         self._service = ServiceSpread()
         self._service_scv: float | None = None
@@ -121,17 +127,22 @@ class OperatorMeter:
         return fresh
 
     def take(self, sample: BatchTasks) -> None:
-        """The tasks of the last batch."""
-        self._sample = sample
+        """The tasks of the last batch. One without rows tells nothing of who serves how many of them."""
+        if self._sample is not None and not self._last_rows:
+            return
+        self._sample, self._sampled_rows = sample, self._last_rows
         self._worked_s = self._works.of(sample, self._runtime.timings(self.name) if self._is_alone else None)
         self._held_s = sample.held_s()
 
     def worked_s(self, executor: str) -> tuple[float, float]:
-        """What Spark's executor of this name worked on the last batch, and for how long that kept its slots. One that
-        had no part in it is taken to be like all together."""
+        """What Spark's executor of this name will have worked on the batch under way, and for how long that will have
+        kept its slots, if only the rows are more or fewer than in the sampled one. An executor that had no part in that
+        is taken to be like all together."""
+        worked_s, held_s = sum(self._worked_s.values()), sum(self._held_s.values())
         if executor in self._held_s:
-            return self._worked_s.get(executor, 0.0), self._held_s[executor]
-        return sum(self._worked_s.values()), sum(self._held_s.values())
+            worked_s, held_s = self._worked_s.get(executor, 0.0), self._held_s[executor]
+        now_s = worked_s * self._times_the_sample(self._rows_under_way())
+        return now_s, held_s - worked_s + now_s
 
     def book(self, numbers: Mapping[str, int], slots: Mapping[str, int], pool: str | None = None) -> None:
         """Split what was counted over executors and substreams; `numbers` and `slots` are those of Spark's
@@ -139,7 +150,8 @@ class OperatorMeter:
         if self._pool not in (None, pool):
             self._by_executor, self._executor_shares, self._elsewhere = Split(), {}, True
         self._pool = pool
-        self._unbooked += sum(sum(batch.rows.values()) for batch in self._fresh)
+        self._unbooked += sum(map(_rows_in, self._fresh))
+        self.settled_s = None
         if self._sample is None:
             return
         shares = self._sample.by_executor()
@@ -147,16 +159,24 @@ class OperatorMeter:
         self._substream_shares = self._shares_of_substreams()
         self._by_executor.add(self._unbooked, self._executor_shares)
         self._by_substream.add(self._unbooked, dict(enumerate(self._substream_shares or ())))
+        self._book_costs({e: work_s / max(1, slots.get(e, 1)) for e, work_s in self._worked_s.items()})
         self._unbooked = 0
-        self._book_costs([work_s / max(1, slots.get(e, 1)) for e, work_s in self._worked_s.items()])
 
-    def _book_costs(self, useful_s: Sequence[float]) -> None:
-        """`useful_s` is what each executor worked on the sampled batch. The rest of a batch is its fixed cost."""
+    def _book_costs(self, useful_s: Mapping[str, float]) -> None:
+        """`useful_s` is what each executor worked on the sampled batch, and the others by their rows. The rest of a
+        batch is its fixed cost."""
         assert self._sample is not None
-        longest_s = max(useful_s, default=0.0)
-        self._sampled_s += sum(useful_s) * len(self._fresh)
-        self._tasks += self._sample.count * len(self._fresh)
-        self._fixed_s += sum(max(0.0, batch.duration_s - longest_s) for batch in self._fresh)
+        if self._unbooked or self._fresh:
+            times = self._times_the_sample(self._unbooked)
+            self.settled_s = {executor: times * each for executor, each in useful_s.items()}
+            self._sampled_s += sum(self.settled_s.values())
+        longest_s = max(useful_s.values(), default=0.0)
+        for batch in self._fresh:
+            self._tasks += self._sample.count
+            self._fixed_s += max(0.0, batch.duration_s - longest_s * self._times_the_sample(_rows_in(batch)))
+
+    def _times_the_sample(self, rows: int) -> float:
+        return rows / self._sampled_rows if self._sampled_rows else 1.0
 
     def state(self, now_s: float, busy_s: float | None, grouping: str) -> OperatorState:
         """`busy_s` is the useful time of its own pool; without one the sampled tasks tell. `grouping` is the one in
@@ -279,6 +299,13 @@ class OperatorMeter:
         }
         return known if known.keys() == waiting.keys() else None
 
+    def _rows_under_way(self) -> int:
+        """A batch takes what waits when the one before it is over; if nothing does, what comes next."""
+        waiting = [a for arrivals in (self._waiting or {}).values() for a in arrivals if a.rows]
+        since_s = min((a.published_s for a in waiting), default=0.0)
+        until_s = max(since_s, self._last_end_s or 0.0)
+        return _rows([a for a in waiting if a.published_s <= until_s]) or self._sampled_rows
+
     def _book_arrivals(self, waiting: int) -> None:
         """What was committed after the last snapshot of an earlier run shows in what does not wait any more."""
         if self._resumed:
@@ -289,10 +316,10 @@ class OperatorMeter:
         self._arrived = max(self._arrived, self._completed + waiting)
 
     def _count(self, batch: BatchRecord) -> None:
-        rows = sum(batch.rows.values())
+        rows = self._last_rows = _rows_in(batch)
         if self._last_start_s is not None:
             self._arrivals.add(batch.started_s - self._last_start_s, rows)
-        self._last_start_s = batch.started_s
+        self._last_start_s, self._last_end_s = batch.started_s, batch.committed_s
         self._completed += rows
         self._batches += 1
         self._duration_s += batch.duration_s
@@ -329,6 +356,10 @@ class OperatorMeter:
             return None
         published = [a.published_s for arrivals in self._waiting.values() for a in arrivals if a.rows]
         return max(0.0, now_s - min(published)) if published else 0.0
+
+
+def _rows_in(batch: BatchRecord) -> int:
+    return sum(batch.rows.values())
 
 
 def _rows(arrivals: Sequence[Arrival]) -> int:
