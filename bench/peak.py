@@ -1,8 +1,9 @@
 """A peak that comes again and again, on Spark: `python -m bench.peak`.
 
 A stateless operator whose cost is emulated by waiting, under a load that jumps to a multiple for a third of each
-minute. `pa-sps` forecasts it, once it has seen two periods, beside policies that follow what they measure; one after
-the other, with the same load and budget. The score is over all, and over what follows the second peak.
+minute. `pa-sps` forecasts it, once it has seen two periods; `psps` is the same policy without the forecast, and
+`threshold` follows utilisation. One after the other, with the same load and budget. The score is over all, and over
+what follows the second peak.
 """
 
 import argparse
@@ -31,14 +32,10 @@ MOST = 5
 STANDBY = 2
 """Inactive replicas, which both policies have: they serve from the next batch on."""
 SAMPLE_S = 2.0
+EVERY: dict[str, Any] = {"td": "6s", "sample": f"{SAMPLE_S}s", "window": round(2.5 * PERIOD_S / SAMPLE_S)}
 POLICIES: dict[str, dict[str, Any]] = {
-    "pa-sps": {
-        "predictor": "seasonal-naive",
-        "td": "10s",
-        "sample": f"{SAMPLE_S}s",
-        "window": round(2.5 * PERIOD_S / SAMPLE_S),
-        "headroom": 0.3,
-    },
+    "pa-sps": {"predictor": "seasonal-naive", **EVERY},
+    "psps": EVERY,
     "threshold": {},
     "drs": {"t_min": "3s"},
 }
@@ -79,7 +76,7 @@ def after(history: History, elapsed_s: float) -> History:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--policies", nargs="+", default=["pa-sps", "threshold"], choices=POLICIES)
+    parser.add_argument("--policies", nargs="+", default=["pa-sps", "psps", "threshold"], choices=POLICIES)
     parser.add_argument("--sla", default="5s/10s")
     parser.add_argument("--peaks", type=int, default=4)
     arguments, _ = parser.parse_known_args()
