@@ -121,6 +121,12 @@ def print_course(history: History, every_s: float = 10.0) -> None:
             print(f"  {elapsed_s:5.0f} s {latency} s {moment.oldest_s:5.1f} s  {told}", flush=True)
 
 
+def after(history: History, elapsed_s: float) -> History:
+    """What is left without the first `elapsed_s`."""
+    begun_s = history.moments[0].time_s
+    return History([moment for moment in history.moments if moment.time_s - begun_s >= elapsed_s])
+
+
 def print_score(policy: str, history: History, sla: SLA) -> None:
     rate = history.success_rate(sla, PERIOD_S)
     moves = sum(1 for _, verdict in history.decisions() if type(verdict.decision).__name__ == "Move")

@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench._trial import Trial, compared, print_score, print_score_head
+from bench._trial import Trial, after, compared, print_score, print_score_head
 from pyspark.sql import DataFrame, SparkSession
 
-from rheostat.cli.history import History
 from rheostat.load import Step
 from rheostat.sla import SLA, Budget
 from rheostat.spark.queries.record import per_record
@@ -67,11 +66,6 @@ def recurring(peaks: int) -> Step:
     quiet_s = PERIOD_S - PEAK_S
     steps = [(n * PERIOD_S + at_s, rate) for n in range(peaks) for at_s, rate in ((0.0, LOW), (quiet_s, HIGH))]
     return Step(steps)
-
-
-def after(history: History, elapsed_s: float) -> History:
-    begun_s = history.moments[0].time_s
-    return History([moment for moment in history.moments if moment.time_s - begun_s >= elapsed_s])
 
 
 def main() -> None:
