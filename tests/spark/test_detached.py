@@ -29,7 +29,7 @@ _DRIVER = textwrap.dedent("""
     context = spark.sparkContext._jsc.sc()
     executors = lambda: context.getExecutorIds().size()
 
-    print("first", stop_own_allocation(spark), flush=True)
+    print("first", stop_own_allocation(spark) is not None, flush=True)
     profiles = spark._jvm.PythonUtils.toScalaMap({0: 1})
     nothing = spark._jvm.PythonUtils.toScalaMap({})
     context.schedulerBackend().requestTotalExecutors(profiles, nothing, nothing)

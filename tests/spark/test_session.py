@@ -83,6 +83,10 @@ def test_the_settings_reach_the_running_application(spark, cluster):
 
 
 def test_stopping_sparks_own_allocation_is_told_apart_from_having_none():
+    class JavaText(str):
+        def toString(self) -> str:
+            return str(self)
+
     class Nothing:
         def isEmpty(self) -> bool:
             return True
@@ -96,12 +100,15 @@ def test_stopping_sparks_own_allocation_is_told_apart_from_having_none():
         def get(self):
             return self
 
+        def numExecutorsTargetPerResourceProfileId(self) -> str:
+            return JavaText("HashMap(0 -> 3, 2 -> 1)")
+
         def stop(self) -> None:
             self.stopped = True
 
     manager = Manager()
-    assert not stop_own_allocation(_session_with(Nothing()))
-    assert stop_own_allocation(_session_with(manager))
+    assert stop_own_allocation(_session_with(Nothing())) is None
+    assert stop_own_allocation(_session_with(manager)) == {0: 3, 2: 1}
     assert manager.stopped
 
 

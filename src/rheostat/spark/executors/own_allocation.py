@@ -21,18 +21,13 @@ class OwnAllocation:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._context: Any = spark.sparkContext._jsc.sc()
         self._stopped = False
 
     def stop(self) -> dict[int, int] | None:
         """End it; returns how many executors of each profile it wanted at the end, None if there was none."""
-        manager = self._context.executorAllocationManager()
-        if self._stopped or manager.isEmpty():
-            return None
-        wanted = manager.get().numExecutorsTargetPerResourceProfileId().toString()
-        manager.get().stop()
-        self._stopped = True
-        return {int(profile): int(target) for profile, target in _TARGET.findall(wanted)}
+        wanted = None if self._stopped else stop_own_allocation(self._spark)
+        self._stopped = self._stopped or wanted is not None
+        return wanted
 
     def restore(self, wanted: Mapping[int, int]) -> str | None:
         """Let Spark allocate again, from `wanted` executors of each profile on, if it did before `stop`.
@@ -49,17 +44,18 @@ class OwnAllocation:
         return None
 
 
-def stop_own_allocation(spark: SparkSession) -> bool:
+def stop_own_allocation(spark: SparkSession) -> dict[int, int] | None:
     """End Spark's own allocation manager, which would move the executor totals beside us.
 
-    Idle executors then stay, and totals change only when asked. False if there was none to end. For as long
-    as the session lives there is no way back.
+    Idle executors then stay, and totals change only when asked. Returns how many executors of each profile it wanted at
+    the end, None if there was none.
     """
     manager = spark.sparkContext._jsc.sc().executorAllocationManager()
     if manager.isEmpty():
-        return False
+        return None
+    wanted = manager.get().numExecutorsTargetPerResourceProfileId().toString()
     manager.get().stop()
-    return True
+    return {int(profile): int(target) for profile, target in _TARGET.findall(wanted)}
 
 
 def start_own_allocation(spark: SparkSession, wanted: Mapping[int, int]) -> None:
