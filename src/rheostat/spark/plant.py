@@ -40,6 +40,7 @@ class SparkPlant:
         self._dealer = Dealer(topology, deal)
         self._clock = WallClock()
         self._trouble: str | None = None
+        self._refused: tuple[str, ...] = ()
         self._woken, self._stopped = threading.Event(), threading.Event()
         self._follower = threading.Thread(target=self._follow, name="rheostat pools", daemon=True)
 
@@ -70,7 +71,7 @@ class SparkPlant:
         self._pools.follow(plan)
         self._woken.set()
         troubles = [trouble for trouble in (self._trouble, self._arranger.obstacle) if trouble is not None]
-        return (*troubles, *self._pools.report.obstacles)
+        return (*troubles, *self._refused, *self._pools.report.obstacles)
 
     def reached(self, plan: Plan) -> frozenset[str]:
         report = self._pools.report
@@ -87,7 +88,7 @@ class SparkPlant:
             now_s = self._clock.now()
             report = self._pools.step(now_s)
             self._arranger.follow(report.plan.fused, report.homes, now_s)
-            self._dealer.tell(report.plan, _serving_slots(report.members), self._arranger.fused)
+            self._refused = self._dealer.tell(report.plan, _serving_slots(report.members), self._arranger.fused)
         except Exception as error:  # the next step may succeed, and the queries go on anyway
             if self._trouble is None:
                 _LOG.warning("the pools could not be looked after", exc_info=True)

@@ -48,5 +48,9 @@ def test_a_pool_cannot_be_on_two_nodes_at_once(counting, eventually):
     counting.want(Plan.initial(KEYED, 2).after(place))
     obstacles = eventually(lambda: counting.plant.apply(counting.plan) or None, "an obstacle", 60)
     assert "pool 'count' cannot be on left and right at once" in obstacles[0]
+    half = Place(operator="count", locations={0: Location("right")}, reason="test")
+    counting.want(Plan.initial(KEYED, 2).after(half))
+    told = "pool 'count' cannot be on right in part"
+    eventually(lambda: any(told in each for each in counting.plant.apply(counting.plan)) or None, "an obstacle", 60)
     counting.want(modest)
     eventually(counting.reached, "the plan of before", 120)

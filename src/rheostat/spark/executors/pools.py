@@ -316,6 +316,8 @@ class Pools:
         nodes = sorted({location.node for location in wanted.locations.values()})
         if not nodes or nodes == [self._posts[name].serving.node]:
             return None
+        if len(nodes) == 1 and _planned_node(wanted) is None:
+            return f"pool {name!r} cannot be on {nodes[0]} in part: on Spark a pool is placed as a whole"
         if _planned_node(wanted) is None:
             return f"pool {name!r} cannot be on {' and '.join(nodes)} at once: on Spark a pool is placed as a whole"
         if not self._usher.can_keep_out:

@@ -33,10 +33,9 @@ class Dealer:
         self._told: dict[str, tuple[str | None, int]] = {}
         self._fused: Groups = ()
 
-    def tell(self, plan: Plan, slots: Mapping[str, int], fused: Groups = ()) -> None:
-        """`slots` are those that serve, by pool; a pool that has none yet is left as it was.
-
-        `fused` share a query now; when they change everything is told again.
+    def tell(self, plan: Plan, slots: Mapping[str, int], fused: Groups = ()) -> tuple[str, ...]:
+        """Returns what was refused, in words. `slots` are those that serve, by pool; a pool that has none yet is left
+        as it was. `fused` share a query now; when they change everything is told again.
         """
         if fused != self._fused:
             self._told.clear()
@@ -53,8 +52,7 @@ class Dealer:
                 continue
             except RheostatError as error:
                 refusals.append(str(error))
-        if refusals:
-            raise PlantError("; ".join(refusals))
+        return tuple(refusals)
 
 
 Groupings = Mapping[str, Callable[[int], Grouping]]
