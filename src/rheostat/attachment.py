@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from rheostat.duration import Duration
 from rheostat.errors import ConfigError, PlantError
-from rheostat.journal import Journal
+from rheostat.journal import A_DAY, Journal
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.period import Period
@@ -31,7 +31,7 @@ from rheostat.words import executors
 
 _LOG = logging.getLogger("rheostat")
 _MARK = "_rheostat_attachment"
-_KEPT_SNAPSHOTS = 10_000
+_KEPT_IN_MEMORY = 10_000
 _PATIENCE_S = 30.0
 
 
@@ -186,7 +186,9 @@ def _policy(policy: str | type[Policy], goal: Goal, options: Mapping[str, Any]) 
 
 
 def _open(journal: Path | str | None) -> Journal:
-    return Journal(keep_snapshots=_KEPT_SNAPSHOTS) if journal is None else Journal(journal)
+    if journal is None:
+        return Journal(keep_snapshots=_KEPT_IN_MEMORY)
+    return Journal(journal, keep_snapshots=A_DAY)
 
 
 def _start(application: Application, goal: Goal) -> Plan:

@@ -17,7 +17,7 @@ from typing import Any, Self
 from pyspark.sql import SparkSession
 
 from rheostat.duration import Duration, seconds
-from rheostat.journal import Journal
+from rheostat.journal import A_DAY, Journal
 from rheostat.loop.controller import Controller, Listener
 from rheostat.loop.options import LoopOptions
 from rheostat.plan import Plan
@@ -117,7 +117,7 @@ def start(
     with it. `executors` and `standby` are what it starts with, by operator, unless the journal in `directory` knows
     better. Each group of operators in `shared` has one pool of executors, each in `fused` one query as well, until a
     decision says otherwise. `nodes` pins an operator's pool to a node. Results go to `sinks`, by operator; by default
-    to files in `directory`.
+    to files in `directory`. The journal there keeps the last snapshots, a day of them at one a second.
     """
     goal = Goal(topology, _slas(sla), budget or Budget())
     decider = make_policy(policy, goal, options)
@@ -136,7 +136,7 @@ def start(
             placement=lambda operator, df: pools[0].place(operator, df),
         )
         undo.callback(runtime.directory.release)
-        journal = undo.enter_context(Journal(folder / JOURNAL))
+        journal = undo.enter_context(Journal(folder / JOURNAL, keep_snapshots=A_DAY))
         resumed = journal.resume(topology)
         plan = initial if resumed is None else resumed.plan
         pools.append(_pools(session, topology, plan, nodes, folder, lambda: runtime.fused))

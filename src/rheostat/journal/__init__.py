@@ -1,5 +1,5 @@
 """What was seen, decided and done, kept so that a run can be resumed and replayed."""
 
-from rheostat.journal.journal import Journal, NullJournal
+from rheostat.journal.journal import A_DAY, Journal, NullJournal
 
-__all__ = ["Journal", "NullJournal"]
+__all__ = ["A_DAY", "Journal", "NullJournal"]

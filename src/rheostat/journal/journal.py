@@ -26,6 +26,9 @@ from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 from rheostat.topology import Topology
 
+A_DAY = 86_400
+"""Snapshots of a day, one a second: for what runs for days."""
+
 _PRUNE_EVERY = 64
 _PAGE = 512
 
