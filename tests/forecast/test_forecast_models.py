@@ -9,6 +9,7 @@ from rheostat.errors import ConfigError
 from rheostat.forecast import MODELS, Forecaster, Path, make_model
 from rheostat.forecast.autoregression import Autoregression
 from rheostat.forecast.basic import Basic
+from rheostat.forecast.forecaster import LARGEST_SAMPLE
 from rheostat.forecast.holt_winters import HoltWinters
 from rheostat.forecast.model import Floats, extrapolated
 from rheostat.forecast.regression import best_curve, exponential_curve, linear_curve, logarithmic_curve
@@ -246,7 +247,14 @@ def test_the_total_is_the_events_of_the_interval() -> None:
 
 @pytest.mark.parametrize(
     ("samples", "told"),
-    [([], "shape"), ([1.0, float("nan")], "sample 1 is nan"), ([-2.0], "sample 0 is -2"), ([[1.0]], "shape")],
+    [
+        ([], "shape"),
+        ([[1.0]], "shape"),
+        ([1.0, float("nan")], "sample 1 is nan"),
+        ([-2.0], "sample 0 is -2"),
+        ([float("inf")], "sample 0 is inf"),
+        ([1.0, 2e100], r"sample 1 is 2e\+100: samples must be numbers from 0 to 1e\+100"),
+    ],
 )
 def test_samples_that_cannot_be_continued_are_refused(samples: list[float], told: str) -> None:
     with pytest.raises(ConfigError, match=told):
@@ -258,6 +266,29 @@ def test_a_wrong_horizon_or_level_is_refused() -> None:
         Forecaster(Basic()).forecast([1.0], 0)
     with pytest.raises(ConfigError, match=r"level 1\.5"):
         Forecaster(Basic(), level=1.5)
+
+
+def test_a_level_next_to_one_gives_bounds_that_are_far_but_finite() -> None:
+    level = float(np.nextafter(1.0, 0.0))
+    forecast = Forecaster(Basic(), level=level).forecast([1.0, 2.0, 3.0], 2)
+    assert np.isfinite(forecast.high).all()
+    assert (forecast.high > Forecaster(Basic(), level=0.999).forecast([1.0, 2.0, 3.0], 2).high).all()
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "basic"])
+def test_a_forecast_of_the_largest_samples_is_finite_and_the_models_own(name: str) -> None:
+    if name in ("ann", "forest"):
+        pytest.importorskip("sklearn")
+    forecast = Forecaster(make_model(name)).forecast(noisy() * (0.99 * LARGEST_SAMPLE / noisy().max()), 10)
+    assert np.isfinite(forecast.high).all()
+    assert np.isfinite(forecast.total)
+    assert forecast.problem is None
+
+
+@pytest.mark.parametrize("name", ["ann", "forest"])
+def test_a_seed_that_scikit_learn_does_not_know_is_no_reason_to_do_without(name: str) -> None:
+    pytest.importorskip("sklearn")
+    assert Forecaster(make_model(name, 2**40 + 1)).forecast(noisy(), 5).problem is None
 
 
 @pytest.mark.parametrize("name", ["linear", "basic", "holt-winters", "autoregression"])

@@ -1,3 +1,4 @@
+import asyncio
 import json
 import os
 import signal
@@ -77,6 +78,7 @@ def _references(part: Any) -> Iterator[str]:
         (b"\xff\xfe", 400, "not JSON"),
         ('{"samples": [1, NaN]}', 400, "not JSON"),
         ('{"samples": [1, 1e999]}', 422, "out of range"),
+        ('{"samples": [1, 1e300]}', 422, "<= 1e+100"),
         ("[1, 2]", 422, "Expected 'object'"),
         ("{}", 422, "samples"),
         ('{"samples": []}', 422, "length >= 1"),
@@ -88,6 +90,7 @@ def _references(part: Any) -> Iterator[str]:
         ('{"samples": [1], "level": 2}', 422, "$.level"),
         ('{"samples": [1], "modle": "basic"}', 422, "modle"),
         ('{"samples": [1], "model": "linaer"}', 422, "did you mean 'linear'"),
+        (json.dumps({"samples": [1], "model": "x" * 1000}), 422, "length <= 100"),
         (json.dumps({"samples": [1] * 10_001}), 422, "length <= 10000"),
         ('{"samples": [' + "1," * MOST_BYTES + "1]}", 413, "more than 1,000,000 bytes"),
     ],
@@ -99,6 +102,29 @@ def test_what_cannot_be_served_is_refused_with_a_reason(
     answer = client.post("/forecast", content=body)
     assert answer.status_code == status
     assert told in answer.json()["error"]
+
+
+def test_a_level_next_to_one_is_served(client: TestClient) -> None:
+    answer = client.post("/forecast", json={"samples": [1, 2, 3], "level": 0.9999999999999999, "model": "basic"})
+    assert answer.status_code == 200
+
+
+def test_a_client_that_leaves_in_the_middle_is_no_failure_of_the_service() -> None:
+    sent: list[Any] = []
+    told = iter(
+        [{"type": "http.request", "body": b'{"samp', "more_body": True}, {"type": "http.disconnect"}],
+    )
+
+    async def receive() -> Any:
+        return next(told)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/forecast", "headers": [], "query_string": b""}
+    asyncio.run(make_service()(scope, receive, send))
+    assert sent[0]["status"] == 400
+    assert b"left after 6 bytes" in sent[1]["body"]
 
 
 def test_an_unknown_path_and_a_wrong_method_are_refused_with_what_there_is(client: TestClient) -> None:

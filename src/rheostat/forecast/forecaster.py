@@ -12,6 +12,9 @@ from rheostat.forecast.basic import Basic
 from rheostat.forecast.model import Floats, Model, Path, rms
 from rheostat.forecast.regression import Linear
 
+LARGEST_SAMPLE = 1e100
+"""Models square samples and add them up: what is far larger would overflow on the way."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forecast:
@@ -45,7 +48,7 @@ class Forecaster:
             raise ConfigError(f"level {level!r} must be a probability between 0 and 1, e.g. 0.8")
         self.model = model
         self.level = level
-        self._width = NormalDist().inv_cdf((1 + level) / 2)
+        self._width = -NormalDist().inv_cdf((1 - level) / 2)  # the other tail's (1 + level) / 2 may round to 1
         self._examined: Model = model if model.light else Linear()
 
     def forecast(self, samples: ArrayLike, horizon: int) -> Forecast:
@@ -69,10 +72,12 @@ def checked(samples: ArrayLike) -> Floats:
     known = np.asarray(samples, dtype=float)
     if known.ndim != 1 or len(known) == 0:
         raise ConfigError(f"samples of shape {known.shape} cannot be continued: give a list of at least one number")
-    wrong = ~(np.isfinite(known) & (known >= 0))
+    wrong = ~((known >= 0) & (known <= LARGEST_SAMPLE))
     if wrong.any():
         position = int(np.argmax(wrong))
-        raise ConfigError(f"sample {position} is {known[position]:g}: samples must be finite numbers, 0 or more")
+        raise ConfigError(
+            f"sample {position} is {known[position]:g}: samples must be numbers from 0 to {LARGEST_SAMPLE:g}"
+        )
     return known
 
 

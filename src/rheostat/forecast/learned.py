@@ -10,6 +10,9 @@ from typing import Any, ClassVar
 from rheostat.errors import ConfigError
 from rheostat.forecast.model import Floats, Path, extrapolated, rms, times
 
+_SEEDS = 2**32
+"""How many seeds scikit-learn knows; larger ones begin anew."""
+
 
 class Neural:
     """A multi-layer perceptron from time to sample, with scikit-learn's defaults and a seed (PA-SPS's ANN).
@@ -25,7 +28,7 @@ class Neural:
 
     def __init__(self, seed: int = 0) -> None:
         self._regressor = _sklearn("neural_network", "MLPRegressor")
-        self._seed = seed
+        self._seed = seed % _SEEDS
 
     def ahead(self, samples: Floats, horizon: int) -> Path:
         moments, future = times(samples, horizon)
@@ -52,7 +55,7 @@ class Forest:
 
     def __init__(self, seed: int = 0) -> None:
         self._regressor = _sklearn("ensemble", "RandomForestRegressor")
-        self._seed = seed
+        self._seed = seed % _SEEDS
 
     def ahead(self, samples: Floats, horizon: int) -> Path:
         moments, future = times(samples, horizon)

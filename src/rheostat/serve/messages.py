@@ -4,10 +4,13 @@ from typing import Annotated
 
 import msgspec
 
+from rheostat.forecast.forecaster import LARGEST_SAMPLE
+
 MOST_SAMPLES = 10_000
 MOST_STEPS = 10_000
+LONGEST_NAME = 100
 
-Sample = Annotated[float, msgspec.Meta(ge=0)]
+Sample = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_SAMPLE)]
 
 
 class ForecastRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -20,7 +23,9 @@ class ForecastRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
         ),
     ]
     horizon: Annotated[int, msgspec.Meta(ge=1, le=MOST_STEPS, description="steps to forecast")] = 30
-    model: Annotated[str, msgspec.Meta(description="name of a model; GET /models lists them")] = "select"
+    model: Annotated[
+        str, msgspec.Meta(max_length=LONGEST_NAME, description="name of a model; GET /models lists them")
+    ] = "select"
     level: Annotated[float, msgspec.Meta(gt=0, lt=1, description="probability of a value between low and high")] = 0.8
     seed: Annotated[int, msgspec.Meta(ge=0, description="seed of the models that draw")] = 0
 

@@ -81,11 +81,16 @@ async def _forecast(request: "Request") -> "Response":
 
 async def _body(request: "Request") -> bytes:
     """The whole body, as long as it is not too large: what follows is not even read."""
+    from starlette.requests import ClientDisconnect
+
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BYTES:
-            raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body has more than {MOST_BYTES:,} bytes")
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MOST_BYTES:
+                raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body has more than {MOST_BYTES:,} bytes")
+    except ClientDisconnect:
+        raise RefusedError(HTTPStatus.BAD_REQUEST, f"the client left after {len(body):,} bytes of the body") from None
     return bytes(body)
 
 
