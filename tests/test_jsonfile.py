@@ -24,8 +24,21 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("{", "here: Input data was truncated"), ('{"one": "1"}', r"here: .*one")]
+    ("text", "message"),
+    [
+        ("", "here: not JSON: Input data was truncated"),
+        ("{", "here: not JSON: Input data was truncated"),
+        (b"\x00\x01", "here: not JSON"),
+        (b'{"other": "\xff"}', "here: not JSON: .*0xff"),
+        ('{"one": "1"}', r"here: Expected 'int', got 'str' - at '\$\.one'"),
+        ("[1]", "here: Expected 'object', got 'array'"),
+    ],
 )
 def test_content_that_is_wrong_is_named_with_where_it_stands(text, message):
     with pytest.raises(ConfigError, match=message):
         parse_json(text, Pair, "here")
+
+
+def test_brackets_without_end_are_no_json():
+    with pytest.raises(ConfigError, match="here: not JSON"):
+        parse_json("[" * 1_000_000, object, "here")

@@ -22,5 +22,8 @@ def parse_json(text: bytes | str, type: type[Content], where: str) -> Content:
     """The value that `text` holds; `where` names it in errors."""
     try:
         return msgspec.json.decode(text, type=type)
-    except msgspec.MsgspecError as error:
-        raise ConfigError(f"{where}: {error}") from error
+    except msgspec.ValidationError as error:
+        told = str(error).replace("`", "'")
+        raise ConfigError(f"{where}: {told}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"{where}: not JSON: {error}") from error

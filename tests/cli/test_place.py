@@ -81,7 +81,7 @@ def test_the_algorithm_can_be_chosen(place):
         (changed(edges=[{"from": "reed", "to": "split", "rate": 1}]), (), "no task 'reed'; did you mean 'read'?"),
         (changed(nodes=[]), (), "the file has no nodes"),
         (changed(nodes=[GRAPH["nodes"][0]]), (), "no room is left for task"),
-        (changed(speed=3), (), "unknown field `speed`"),
+        (changed(speed=3), (), "unknown field 'speed'"),
         ("not json", (), "graph.json"),
         (GRAPH, ("--algorithm", "ra-strem"), "did you mean 'ra-stream'?"),
     ],

@@ -142,8 +142,8 @@ def test_an_unknown_model_is_refused_with_a_hint():
     ("changes", "message"),
     [
         ({"operators": operator(service_rate=0)}, r"operator 'a': service rate 0\.0"),
-        ({"operators": operator(service_rate="fast")}, r"Expected `float`, got `str` .*operators\[0\].service_rate"),
-        ({"operators": operator(servicerate=1)}, "unknown field `servicerate`"),
+        ({"operators": operator(service_rate="fast")}, r"Expected 'float', got 'str' .*operators\[0\].service_rate"),
+        ({"operators": operator(servicerate=1)}, "unknown field 'servicerate'"),
         ({"operators": operator(arrival_rate=None)}, "operator 'a' has no arrival_rate"),
         ({"operators": operator(min_executors=3, max_executors=2)}, "'a' cannot have at least 3"),
         ({"operators": operator(speeds=[1, -1])}, "operator 'a': speeds"),

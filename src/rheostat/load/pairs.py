@@ -74,7 +74,8 @@ def _rows(file: Path, text: TextIO) -> Iterator[Row]:
 
 def _row(file: Path, line: int, fields: list[str]) -> Row:
     if len(fields) != 2:
-        raise LoadError(f"{file}, line {line}: {_shown(','.join(fields))} has {len(fields)} columns, not 2")
+        found = f"{_shown(','.join(fields))} has {len(fields)} columns"
+        raise LoadError(f"{file}, line {line}: {found}, not 2 with a comma between them")
     return Row(file, line, fields[0].strip(), fields[1].strip())
 
 
