@@ -1,4 +1,6 @@
+import errno
 import json
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,19 @@ def test_a_journal_is_written_and_replayed(run, short: Path, tmp_path: Path) -> 
         (["plan", "none.json", "--kmax", "5"], "none.json"),
         (["plan", "none.json"], "either --kmax N or --tmax"),
         (["cluster", "status", "--dir", "nowhere"], "nowhere"),
+        (["demo", "--picture", "nowhere/demo.png"], "'nowhere/demo.png' cannot be written"),
+        (["simulate", str(SCENARIO), "--policy", "dabs", "-o", "combine=avg"], '"max" (cautious) or "min"'),
+        (["simulate", str(SCENARIO), "--policy", "dabs", "-o", "grouping=osgg"], "osg, load-aware, round-robin"),
+        (["simulate", str(SCENARIO), "--policy", "pa-sps", "-o", "headroom=inf"], "<= 10"),
+        (["simulate", str(SCENARIO), "--policy", "pa-sps", "-o", "execution_time={"], "not JSON"),
+        (
+            ["simulate", str(SCENARIO), "--policy", "pa-sps", "-o", 'execution_time={"splt": "2ms"}'],
+            "did you mean 'split'",
+        ),
+        (
+            ["simulate", str(SCENARIO), "--policy", "pa-sps", "-o", 'execution_time={"split": "2 moons"}'],
+            "'2 moons' is not a duration",
+        ),
     ],
 )
 def test_a_mistake_ends_with_one_sentence_and_code_2(run, words: list[str], message: str) -> None:  # type: ignore[no-untyped-def]
@@ -115,3 +130,21 @@ def test_a_plan_is_made_from_a_file(run, tmp_path: Path) -> None:  # type: ignor
     code, _, err = run("plan", str(file), "--tmax", "10ms")
     assert code == 2
     assert "possible" in err or "latency" in err
+
+
+def test_an_option_in_braces_is_a_table(run, short: Path) -> None:  # type: ignore[no-untyped-def]
+    option = 'reservation={"split": 0.5}'
+    assert run("simulate", str(short), "--policy", "dabs", "-o", option, "-o", "grouping=keep")[0] == 0
+
+
+def test_the_version_is_told(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("--version")
+    assert (code, out) == (0, f"rheostat {version('rheostat')}\n")
+
+
+def test_a_disk_that_is_full_ends_with_a_sentence(run, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    def full() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "out.json")
+
+    monkeypatch.setattr("rheostat.cli.app", full)
+    assert run("policies") == (2, "", "error: out.json: No space left on device\n")

@@ -60,7 +60,10 @@ def test_a_sample_is_missing_where_the_file_has_a_gap(run, tmp_path: Path) -> No
     [
         ("time,value\n0,1\n1,two\n", "two"),
         ("a,b\n1,2\n", "time"),
+        ("time;value\n0;1\n", "comma"),
         ("time,value\n0,1\n1,2\n", "2 samples are too few"),
+        ("time,value\n0,1\n1,2\n2,3\n1e11,4\n", "a stamp far from the others"),
+        ("time,value\n" + "\n".join(f"{second},1e200" for second in range(200)), "sample 0 is 1e+200"),
     ],
 )
 def test_a_bad_file_ends_with_a_sentence(run, tmp_path: Path, text: str, told: str) -> None:  # type: ignore[no-untyped-def]
@@ -77,3 +80,29 @@ def test_a_missing_file_and_an_unknown_model_end_with_a_sentence(run, trace: Pat
     assert (code, "none.csv" in err) == (2, True)
     code, _, err = run("forecast", str(trace), "--model", "lineal")
     assert (code, "did you mean 'linear'" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("picture", "told"),
+    [
+        ("none/forecast.png", "a folder that exists"),
+        ("forecast.docx", "must end in .png, .svg or .pdf"),
+        ("folder.png", "a folder that exists"),
+    ],
+)
+def test_a_picture_that_cannot_be_written_is_refused_before_the_work(  # type: ignore[no-untyped-def]
+    run, trace: Path, tmp_path: Path, picture: str, told: str
+) -> None:
+    (tmp_path / "folder.png").mkdir()
+    code, out, err = run("forecast", str(trace), "--model", "basic", "--picture", str(tmp_path / picture))
+    assert (code, out) == (2, "")
+    assert err.startswith("error: picture ")
+    assert told in err
+
+
+def test_the_table_fits_a_terminal_of_eighty_columns(run, trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    pytest.importorskip("sklearn")
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run("forecast", str(trace), "--stride", "40")
+    assert "…" not in out
+    assert all(word in out for word in ("seasonal-naive", "autoregression", "interval", "coverage", "fallbacks"))

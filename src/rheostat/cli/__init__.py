@@ -1,6 +1,8 @@
 """The command line, one file for each command. A user's mistake ends with a sentence, not with a trace."""
 
 import sys
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 
@@ -20,13 +22,7 @@ from rheostat.cli import (
 )
 from rheostat.errors import RheostatError
 
-app = typer.Typer(
-    name="rheostat",
-    help="Keep PySpark streaming pipelines within a latency SLA on as few executors as possible.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(name="rheostat", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("demo")(demo.demo)
 app.command("run")(run.run_application)
 app.command("doctor")(doctor.examine)
@@ -41,6 +37,21 @@ app.command("reproduce")(reproduce.reproduce)
 app.add_typer(cluster.app, name="cluster")
 
 
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        print(f"rheostat {version('rheostat')}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Keep PySpark streaming pipelines within a latency SLA on as few executors as possible."""
+
+
 def main() -> None:
     """Entry point of the `rheostat` command."""
     try:
@@ -48,5 +59,8 @@ def main() -> None:
     except RheostatError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except OSError as error:  # a full disk, a folder that is not ours: nobody's defect
+        print(f"error: {error.filename or 'the output'}: {error.strerror or error}", file=sys.stderr)
+        sys.exit(RheostatError.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -12,6 +12,7 @@ from rich.live import Live
 
 from rheostat.cli.history import History
 from rheostat.cli.picture import draw
+from rheostat.cli.picture_file import picture_file
 from rheostat.cli.quiet import quiet_spark
 from rheostat.cli.run import wait_for
 from rheostat.cli.view import View
@@ -42,6 +43,7 @@ def demo(
 ) -> None:
     """Word count on an embedded Spark cluster under a load that rises, spikes, gets skewed and falls."""
     promised, duration_s = SLA.parse(sla), positive_seconds(for_, "--for")
+    picture_file(picture)
     console = Console()
     console.print(
         f"Word count on an embedded Spark cluster for {human(duration_s)}, SLA {promised}, policy {policy}.\n"

@@ -6,11 +6,12 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
+from rheostat.cli.bar import progress_bar
 from rheostat.cli.forecast_picture import draw
 from rheostat.cli.options import Json
+from rheostat.cli.picture_file import picture_file
 from rheostat.duration import human
 from rheostat.experiments.samples import samples_of
 from rheostat.forecast import MODELS, Forecaster, make_model
@@ -20,7 +21,12 @@ from rheostat.load import Trace
 
 
 def forecast_trace(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE.csv", help="Recorded rates.", show_default=False)],
+    trace: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TRACE.csv", help="Recorded rates: columns timestamp,value or time,value.", show_default=False
+        ),
+    ],
     model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}; or all.")] = "all",
     window: Annotated[int, typer.Option(min=1, help="Samples that each forecast is made from.")] = 100,
     horizon: Annotated[int, typer.Option(min=1, help="Samples that each forecast is made for.")] = 30,
@@ -35,6 +41,8 @@ def forecast_trace(
     json: Json = False,
 ) -> None:
     """Forecast a recorded load from every moment on, with nothing but what was known then, and compare."""
+    if picture is not None:
+        picture_file(picture)
     series = samples_of(Trace.from_csv(trace))
     names = list(MODELS) if model == "all" else [model]
     forecasters = [Forecaster(make_model(name, seed), level=level) for name in names]
@@ -50,7 +58,7 @@ def forecast_trace(
 
 def _rolled(forecasters: list[Forecaster], series: Floats, window: int, horizon: int, stride: int) -> list[Rolling]:
     turns = len(forecasters) * len(origins_in(len(series), window, horizon, stride))
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("forecasting", total=turns)
         return [
             roll(each, series, window=window, horizon=horizon, stride=stride, progress=lambda: bar.advance(task))
@@ -59,8 +67,13 @@ def _rolled(forecasters: list[Forecaster], series: Floats, window: int, horizon:
 
 
 def _print(scores: list[Scores], title: str) -> None:
-    columns = ("model", "MAPE", "WAPE", "bias", "interval MAPE", "pinball", "coverage", "fit", "fallbacks")
-    table = Table(title=f"{title}, {scores[0].origins} forecasts; bounds at {scores[0].level:.0%}")
+    columns = ("model", "MAPE", "WAPE", "bias", "interval", "pinball", "coverage", "fit", "fallbacks")
+    table = Table(
+        title=f"{title}, {scores[0].origins} forecasts; bounds at {scores[0].level:.0%}",
+        box=None,
+        pad_edge=False,
+        collapse_padding=True,
+    )
     for column in columns:
         table.add_column(column, justify="left" if column == "model" else "right")
     for score in sorted(scores, key=lambda score: score.wape or 0.0):
@@ -75,7 +88,7 @@ def _row(score: Scores) -> tuple[str, ...]:
     return (
         score.model,
         *("–" if share is None else f"{share:.1%}" for share in shares),
-        f"{score.pinball:.4g}",
+        f"{score.pinball:.3g}",
         f"{score.coverage:.1%}",
         human(score.fit_s),
         str(sum(score.fallbacks.values())),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rheostat.cli.picture_file import save
 from rheostat.errors import ConfigError
 from rheostat.forecast.model import Floats
 from rheostat.forecast.rolling import Rolling, Scores
@@ -26,7 +27,7 @@ def draw(series: Floats, rollings: Sequence[Rolling], scores: Sequence[Scores], 
     _draw_curves(curves, series, [rollings[position] for position in order[:_SHOWN]])
     _draw_errors(errors, [scores[position] for position in order])
     figure.suptitle(title)
-    figure.savefig(path, dpi=120)
+    save(figure, path)
 
 
 def _draw_curves(axes: Any, series: Floats, rollings: Sequence[Rolling]) -> None:

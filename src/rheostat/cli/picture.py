@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from rheostat.cli.history import History
+from rheostat.cli.picture_file import save
 from rheostat.errors import ConfigError
 from rheostat.loop.period import Ruling
 from rheostat.sla import SLA
@@ -39,4 +40,4 @@ def draw(history: History, sla: SLA | None, title: str, path: Path) -> None:
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
     figure.suptitle(title)
-    figure.savefig(path, dpi=120)
+    save(figure, path)

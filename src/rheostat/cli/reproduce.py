@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import msgspec
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from rheostat.cli.bar import progress_bar
 from rheostat.cli.options import Json
 from rheostat.experiments.reproduce.catalogue import Catalogue, catalogue
 from rheostat.experiments.reproduce.pages import write_docs, write_files
@@ -60,13 +60,7 @@ def reproduce(
 
 
 def _run(reproduction: Reproduction, effort: Effort) -> Outcome:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:.0f} %"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with progress_bar() as bar:
         task = bar.add_task(reproduction.name, total=1.0)
         return reproduction.run(effort, lambda share: bar.update(task, completed=share))
 

@@ -8,9 +8,9 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from rheostat.cli.bar import progress_bar
 from rheostat.cli.options import Json, PolicyName, PolicyOptionTexts, parsed
 from rheostat.duration import human
 from rheostat.errors import ConfigError
@@ -52,7 +52,7 @@ def simulate_scenario(
 def _one(scenario: Scenario, policy: str | None, option: list[str] | None, seed: int, journal: Path | None) -> Result:
     with ExitStack() as open_things:
         written = open_things.enter_context(Journal(journal)) if journal else NullJournal()
-        bar = open_things.enter_context(_bar())
+        bar = open_things.enter_context(progress_bar())
         task = bar.add_task(f"simulating {human(scenario.duration_s)}", total=scenario.duration_s)
         return simulate(
             scenario,
@@ -67,7 +67,7 @@ def _one(scenario: Scenario, policy: str | None, option: list[str] | None, seed:
 def _many(
     scenario: Scenario, policy: str | None, option: list[str] | None, seeds: Sequence[int], processes: int
 ) -> list[Result]:
-    with _bar() as bar:
+    with progress_bar() as bar:
         task = bar.add_task(f"simulating {len(seeds)} times {human(scenario.duration_s)}", total=len(seeds))
         return replicate(
             scenario,
@@ -77,16 +77,6 @@ def _many(
             processes=processes,
             progress=lambda done: bar.update(task, completed=done),
         )
-
-
-def _bar() -> Progress:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:.0f} %"),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 def _report_many(results: list[Result], json: bool) -> None:
