@@ -26,7 +26,8 @@ class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
         Told(description="replicas in the pool of each operator, the most it can have; left out: as the budget says"),
     ] = None
     headroom: Annotated[
-        float, Told(ge=0, description="share of replicas on top of the model's; PA-SPS has 0, and runs close to full")
+        float,
+        Told(ge=0, le=10, description="share of replicas on top of the model's; PA-SPS has 0, and runs close to full"),
     ] = 0.0
     execution_time: Annotated[
         dict[str, Duration],
@@ -61,7 +62,7 @@ class PaSpsOptions(PspsOptions, frozen=True, kw_only=True):
     ] = "ann"
     plan_for: Annotated[
         Literal["mean", "high"],
-        Told(description="which input to plan for: the one expected, or the one that is seldom exceeded"),
+        Told(description='which input to plan for: the one expected ("mean"), or one that is seldom exceeded ("high")'),
     ] = "mean"
     level: Annotated[
         float, Told(gt=0, lt=1, description='the probability behind "high": of a value between low and high')

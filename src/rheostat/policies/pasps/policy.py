@@ -6,6 +6,7 @@ from typing import ClassVar
 from rheostat.decision import Decision, Effect, Hold, Scale
 from rheostat.duration import human, positive_seconds
 from rheostat.forecast import Forecast, Forecaster, make_model
+from rheostat.forecast.model import Floats
 from rheostat.policies.expectation import Expectation
 from rheostat.policies.pasps.beat import Beat
 from rheostat.policies.pasps.execution_time import ExecutionTimes
@@ -33,8 +34,8 @@ class Psps:
         self._beat = Beat(options.td_s)
         self._input = InputSamples(options.sample_s, options.window)
         self._shares = Shares(goal.topology)
-        calibrated = options.execution_time.items()
-        self._times = ExecutionTimes({name: positive_seconds(time) for name, time in calibrated})
+        calibrated = {goal.topology.operator(name).name: time for name, time in options.execution_time.items()}
+        self._times = ExecutionTimes({name: positive_seconds(time) for name, time in calibrated.items()})
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """Every td one decision for each pool, in the name of the first operator it serves; nothing in between."""
@@ -52,7 +53,11 @@ class Psps:
 
     def _events(self, forecast: Forecast) -> float:
         """λ̂_G: the events to plan for, of the interval that begins now."""
-        return forecast.total * self.options.sample_s
+        return self._in_interval(forecast.mean)
+
+    def _in_interval(self, rates: Floats) -> float:
+        """Events in td at these rates; td need not be a whole number of samples."""
+        return float(rates.mean()) * self.options.td_s
 
     def _plan(self, observation: Observation) -> Sequence[Decision]:
         samples, queued = self._input.window(), _queued(observation)
@@ -63,7 +68,7 @@ class Psps:
         forecast = self._forecaster.forecast(samples, self.options.steps)
         entering = self._events(forecast)
         now_s = observation.snapshot.time_s
-        self.expectation = Expectation(now_s, now_s + self.options.td_s, forecast.total * self.options.sample_s)
+        self.expectation = Expectation(now_s, now_s + self.options.td_s, self._in_interval(forecast.mean))
         events = self._shares.events(entering, {name: waiting or 0.0 for name, waiting in queued.items()})
         return self._decisions(observation, events, _expected(forecast, entering, self.options.td_s))
 
@@ -129,8 +134,7 @@ class PaSps(Psps):
         return Forecaster(make_model(self.options.predictor, self.options.seed), level=self.options.level)
 
     def _events(self, forecast: Forecast) -> float:
-        wanted = forecast.mean if self.options.plan_for == "mean" else forecast.high
-        return float(wanted.sum()) * self.options.sample_s
+        return self._in_interval(forecast.mean if self.options.plan_for == "mean" else forecast.high)
 
 
 def _queued(observation: Observation) -> dict[str, float | None]:
