@@ -63,6 +63,27 @@ def test_the_log_is_read_as_the_sink_writes_it(tmp_path: Path) -> None:
     assert [file.bytes for file in log.files(0)] == [10, 10]
 
 
+def test_the_newest_entry_is_the_last_there_is_also_when_another_thread_asks_meanwhile(tmp_path: Path) -> None:
+    publish_by_hand(tmp_path, 0)
+    log = Interrupted(tmp_path)
+    publish_by_hand(tmp_path, 1)
+    publish_by_hand(tmp_path, 2)
+    assert [log.newest(), log.newest()] == [2, 2]
+
+
+class Interrupted(SinkLog):
+    """Somebody else asks for the newest entry just when it has been found that there is one more."""
+
+    _is_asking = False
+
+    def _entry(self, number: int) -> Path:
+        if not self._is_asking:
+            self._is_asking = True
+            self.newest()
+            self._is_asking = False
+        return super()._entry(number)
+
+
 def test_removed_entries_take_their_files_along_and_the_newest_stays(tmp_path: Path) -> None:
     for number in range(4):
         publish_by_hand(tmp_path, number)

@@ -32,10 +32,12 @@ class SinkLog:
         self._newest = numbers[-1] if numbers else NOTHING_YET
 
     def newest(self) -> int:
-        """The number of the last entry."""
-        while self._entry(self._newest + 1).exists():
-            self._newest += 1
-        return self._newest
+        """The number of the last entry. Several threads may ask at once."""
+        newest = self._newest
+        while self._entry(newest + 1).exists():
+            newest += 1
+        self._newest = newest
+        return newest
 
     def published_s(self, number: int) -> float:
         """When the entry was made, in seconds since the epoch."""
