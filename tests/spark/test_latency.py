@@ -76,10 +76,18 @@ def test_records_made_of_others_have_their_times() -> None:
     assert EntryTimes.unknown(4).as_of(40).known == 0
 
 
-def test_what_spark_observed_has_an_exact_mean() -> None:
-    observed = {"rows": 4, "known": 2, "sum_us": 6_000_000, "first_us": 2_000_000, "last_us": 4_000_000}
+def test_records_of_several_files_that_entered_at_one_moment_are_taken_for_one_file() -> None:
+    assert together([EntryTimes.at(5.0, 3), EntryTimes.unknown(2), EntryTimes.at(5.0, 4)]) == EntryTimes(
+        9, 7, 5.0, 0.0, (5.0,)
+    )
+
+
+def test_what_spark_observed_has_its_mean() -> None:
+    observed = {"rows": 4, "known": 2, "mean_us": 3_000_000.0, "first_us": 2_000_000, "last_us": 4_000_000}
     assert watched_times({"rheostat_entry": observed}) == EntryTimes(4, 2, 3.0, 4 / 12, (2.0, 4.0))
     assert watched_times({}) is None
+    at_once = observed | {"mean_us": 2_000_000.3, "last_us": 2_000_000}
+    assert watched_times({"rheostat_entry": at_once}) == EntryTimes(4, 2, 2.0, 0.0, (2.0, 2.0))
 
 
 @pytest.fixture(scope="module")

@@ -17,19 +17,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from rheostat.errors import PlantError
+from rheostat.spark.streams.content import FOOTER_OPTIONS, content_of
 from rheostat.spark.streams.gate import Gate
-from rheostat.spark.streams.latency import ENTRY, ENTRY_ARROW, EntryTimes, entry_times
-from rheostat.spark.streams.outputs import OUTPUT, of_output, schema_of_output
+from rheostat.spark.streams.latency import ENTRY, EntryTimes
+from rheostat.spark.streams.outputs import of_output, schema_of_output
 from rheostat.spark.streams.pace import Pace
 from rheostat.spark.streams.retention import Retention
-from rheostat.spark.streams.sink_log import PublishedFile, SinkLog
+from rheostat.spark.streams.sink_log import SinkLog
 from rheostat.spark.streams.source import NOTHING_YET, file_relation, java_frame, open_source
 from rheostat.spark.streams.stream import Arrange, Arrival
 
@@ -91,17 +89,9 @@ class FileStream:
     def arrival(self, number: int, output: str | None) -> Arrival:
         """What one published batch holds for readers of `output`."""
         files = self.log.files(number)
-        columns = [name for name in (ENTRY, OUTPUT) if name in self.schema.names]
-        tables = [_read(file, columns) for file in files]
-        if output is not None:
-            tables = [table.filter(pc.field(OUTPUT) == output) for table in tables]
-        rows = sum(table.num_rows for table in tables)
-        inherited = self._inherited.get(number)
-        entry = inherited.as_of(rows) if inherited else None
-        if ENTRY in columns:
-            entry = entry_times(
-                pa.chunked_array([chunk for t in tables for chunk in t.column(ENTRY).chunks], ENTRY_ARROW)
-            )
+        rows, entry = content_of(files, output)
+        if entry is None and number in self._inherited:
+            entry = self._inherited[number].as_of(rows)
         return Arrival(number, self.log.published_s(number), rows, sum(file.bytes for file in files), entry)
 
     def _remove(self, until: int) -> None:
@@ -230,15 +220,6 @@ def _own_session(session: SparkSession) -> SparkSession:
     return SparkSession(session.sparkContext, java._jsparkSession.cloneSession())
 
 
-def _read(file: PublishedFile, columns: Sequence[str]) -> "pa.Table":
-    try:
-        return pq.ParquetFile(file.path).read(columns=list(columns))
-    except (pa.ArrowException, OSError) as error:
-        raise PlantError(
-            f"the stream file {file.path} is damaged ({error}); it was published with {file.bytes} bytes"
-        ) from error
-
-
 def _file_sink(session: SparkSession, folder: Path, compression: str) -> Any:
     jvm: Any = session.sparkContext._jvm
     java: Any = session
@@ -248,5 +229,5 @@ def _file_sink(session: SparkSession, folder: Path, compression: str) -> Any:
         str(folder),
         spark_sql.datasources.parquet.ParquetFileFormat(),
         jvm.PythonUtils.toSeq([]),
-        jvm.PythonUtils.toScalaMap({"compression": compression, **_UNREAD_IN_FILES}),
+        jvm.PythonUtils.toScalaMap({"compression": compression, **_UNREAD_IN_FILES, **FOOTER_OPTIONS}),
     )
