@@ -73,15 +73,20 @@ def discard(rows: DataFrame, batch: int) -> None:
 
 @contextmanager
 def plain(spark: SparkSession, given: Input, folder: Path) -> Iterator[Drain]:
-    """One query, as anybody would write it."""
-    Allocation(spark).request({DEFAULT_PROFILE: SLOTS})
+    """One query, as anybody would write it. Its executors go with it, as those of a topology do: warm ones would do
+    more the next time."""
+    allocation = Allocation(spark)
+    allocation.request({DEFAULT_PROFILE: SLOTS})
     writer = count(split(given.read(spark))).writeStream.format("noop").outputMode("update")
     query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()
     try:
-        await_(lambda: len(Allocation(spark).executors()) >= SLOTS)
+        await_(lambda: len(allocation.executors()) >= SLOTS)
         yield query.processAllAvailable
     finally:
         query.stop()
+        allocation.request({DEFAULT_PROFILE: 0})
+        allocation.kill([executor.id for executor in allocation.executors()], force=True)
+        await_(lambda: not allocation.executors())
 
 
 @contextmanager
