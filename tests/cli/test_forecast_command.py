@@ -1,10 +1,12 @@
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rheostat.cli import main
+from rheostat.forecast import MODELS
 
 
 @pytest.fixture
@@ -106,3 +108,14 @@ def test_the_table_fits_a_terminal_of_eighty_columns(run, trace: Path, monkeypat
     _, out, _ = run("forecast", str(trace), "--stride", "40")
     assert "…" not in out
     assert all(word in out for word in ("seasonal-naive", "autoregression", "interval", "coverage", "fallbacks"))
+
+
+def test_without_scikit_learn_the_other_models_are_compared(  # type: ignore[no-untyped-def]
+    run, trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("sklearn.neural_network", "sklearn.ensemble"):
+        monkeypatch.setitem(sys.modules, module, None)
+    code, out, err = run("forecast", str(trace), "--stride", "40", "--json")
+    assert code == 0
+    assert {score["model"] for score in json.loads(out)} == MODELS.keys() - {"ann", "forest"}
+    assert err == "left out: the models ann and forest need scikit-learn: pip install 'rheostat[learn]'\n"

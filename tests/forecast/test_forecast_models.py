@@ -98,6 +98,19 @@ def test_the_season_is_found_under_noise_and_a_trend(season: int) -> None:
     assert abs(season_of(samples) - season) <= 1
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_season_of_hundreds_of_samples_is_found_under_noise(seed: int) -> None:
+    moments = np.arange(1200)
+    samples = 100 + 40 * np.sin(2 * np.pi * moments / 480) + RNG(seed).normal(0, 6, len(moments))
+    assert season_of(samples) == pytest.approx(480, rel=0.03)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_peak_that_comes_back_is_a_season(seed: int) -> None:
+    samples = 20 + 100 * (np.arange(300) % 120 < 15) + RNG(seed).normal(0, 5, 300)
+    assert season_of(samples) == 120
+
+
 def test_noise_has_no_season() -> None:
     found = [season_of(RNG(seed).normal(100, 5, 100)) for seed in range(50)]
     assert sum(season == 1 for season in found) >= 45
@@ -169,7 +182,7 @@ def test_an_unknown_model_is_answered_with_the_one_meant() -> None:
 SERIES = st.lists(st.floats(0, 1e9), min_size=1, max_size=60)
 
 
-@pytest.mark.parametrize("name", [*LIGHT, "select"])
+@pytest.mark.parametrize("name", LIGHT)
 @given(samples=SERIES, horizon=st.integers(1, 40))
 def test_a_forecast_is_finite_and_not_negative_whatever_came(name: str, samples: list[float], horizon: int) -> None:
     forecast = Forecaster(make_model(name)).forecast(samples, horizon)
@@ -308,6 +321,15 @@ def test_selection_takes_the_model_that_was_right_of_late() -> None:
     season = 100 + 50 * np.sin(2 * np.pi * np.arange(120) / 24)
     assert Select().chosen(season[:100], 20).name == "seasonal-naive"
     assert Forecaster(Select()).forecast(season[:100], 20).mean == pytest.approx(season[100:], abs=1e-6)
+
+
+def test_the_bounds_of_a_selection_are_as_close_as_what_it_selects() -> None:
+    """A straight line would be wrong by the height of the wave, the selected season by the noise alone."""
+    moments = np.arange(120)
+    waves = 100 + 50 * np.sin(2 * np.pi * moments / 24) + RNG(3).normal(0, 2, 120)
+    forecast = Forecaster(Select()).forecast(waves[:100], 20)
+    assert (forecast.high - forecast.low).max() < 30
+    assert np.mean((forecast.low <= waves[100:]) & (waves[100:] <= forecast.high)) >= 0.8
 
 
 def test_selection_would_rather_expect_too_much_than_too_little() -> None:

@@ -140,6 +140,12 @@ def test_a_port_that_is_taken_is_said() -> None:
             serve("127.0.0.1", port, lambda address: None)
 
 
+def test_an_address_that_is_none_is_said() -> None:
+    for host in ("no such host", "x" * 70):
+        with pytest.raises(ConfigError, match=f"cannot listen at '{host}'"):
+            serve(host, 0, lambda address: None)
+
+
 def test_the_command_serves_until_it_is_interrupted() -> None:
     import httpx
 

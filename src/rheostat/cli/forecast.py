@@ -1,5 +1,6 @@
 """`rheostat forecast`: how well the models forecast a recorded load."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +14,9 @@ from rheostat.cli.forecast_picture import draw
 from rheostat.cli.options import Json
 from rheostat.cli.picture_file import picture_file
 from rheostat.duration import human
+from rheostat.errors import ConfigError
 from rheostat.experiments.samples import samples_of
-from rheostat.forecast import MODELS, Forecaster, make_model
+from rheostat.forecast import MODELS, Forecaster, Model, make_model
 from rheostat.forecast.model import Floats
 from rheostat.forecast.rolling import Rolling, Scores, origins_in, roll
 from rheostat.load import Trace
@@ -44,8 +46,8 @@ def forecast_trace(
     if picture is not None:
         picture_file(picture)
     series = samples_of(Trace.from_csv(trace))
-    names = list(MODELS) if model == "all" else [model]
-    forecasters = [Forecaster(make_model(name, seed), level=level) for name in names]
+    models = _all_there_are(seed) if model == "all" else [make_model(model, seed)]
+    forecasters = [Forecaster(each, level=level) for each in models]
     rollings = _rolled(forecasters, series, window, horizon, stride or horizon)
     scores = [rolling.scores() for rolling in rollings]
     if picture is not None:
@@ -54,6 +56,19 @@ def forecast_trace(
         print(msgspec.json.encode(scores).decode())
     else:
         _print(scores, f"{trace.name}: {len(series)} samples, window {window}, horizon {horizon}")
+
+
+def _all_there_are(seed: int) -> list[Model]:
+    """Without those whose library is not installed; what they need is told."""
+    made, lacking = [], set()
+    for name in MODELS:
+        try:
+            made.append(make_model(name, seed))
+        except ConfigError as error:
+            lacking.add(str(error))
+    for why in sorted(lacking):
+        print(f"left out: {why}", file=sys.stderr)
+    return made
 
 
 def _rolled(forecasters: list[Forecaster], series: Floats, window: int, horizon: int, stride: int) -> list[Rolling]:

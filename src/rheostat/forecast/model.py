@@ -23,7 +23,7 @@ class Model(Protocol):
 
     It sees nothing but `samples` and remembers nothing: equal windows give equal paths. It may fail on a window
     or run away from it; `Forecaster` deals with that. `least` is how many samples make it meaningful; a
-    `light` one takes about a millisecond at most.
+    `light` one takes a few milliseconds at most, and so may be asked twice.
     """
 
     name: ClassVar[str]

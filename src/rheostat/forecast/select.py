@@ -25,7 +25,7 @@ class Select:
     name: ClassVar[str] = "select"
     summary: ClassVar[str] = "the model with the least recent error, under-forecasts weighing heavier"
     least: ClassVar[int] = 8
-    light: ClassVar[bool] = False
+    light: ClassVar[bool] = True
 
     def __init__(self, candidates: Sequence[Model] | None = None, under: float = 3.0) -> None:
         light: Sequence[Model] = (Basic(), SeasonalNaive(), HoltWinters(), Autoregression(), Linear())
