@@ -77,6 +77,27 @@ def test_monitoring_is_off_while_a_change_settles_and_begins_anew():
     assert isinstance(shown(it, later(seen, 100.0)[-1:])["first"], Scale)
 
 
+def test_what_was_seen_before_a_change_that_leaves_sizes_alone_does_not_count():
+    it = policy()
+    seen = snapshots(**HEAVY)
+    shown(it, seen[:-1])
+    shown(it, seen[-1:], settling=["first"])
+    assert shown(it, later(seen[-1:], 10.0))["first"].reason == "monitors for 1m more until an iteration is complete"
+
+
+def test_what_waits_is_work_too():
+    decided = shown(policy(), snapshots(**HEAVY, pending={"first": 600}))["first"]
+    assert decided.reason == (
+        "1,200 records expected (600 wait already) are work for 9.00 executors: 12 executors instead of 2"
+    )
+
+
+def test_pools_share_the_budget_in_the_order_of_the_plan():
+    decided = shown(policy(Budget(total=6)), snapshots(**HEAVY))
+    assert decided["first"].executors == 4
+    assert decided["second"].reason.endswith("bounds and budget leave 2")
+
+
 def test_samples_of_another_allocation_are_not_mixed_in():
     it = policy()
     seen = snapshots(**HEAVY)

@@ -51,6 +51,15 @@ def test_an_operator_counts_on_the_least_of_its_executors_and_neighbours_take_fr
     assert Cores(seen).usable_by_pool("work", 1.0, 0.3) == pytest.approx(min(crowded, alone))
 
 
+def test_an_executor_that_leaves_still_takes_its_part_of_the_core():
+    def extra(time_s):
+        leaving = ExecutorState("work", 1, ExecutorPhase.LEAVING, cpu_s=0.3 * time_s, node="x")
+        return {"executors": (executor("work", 0, "x", 0.5, time_s), leaving), "nodes": (NodeState("x", cores=1.0),)}
+
+    usable = Cores(iteration(snapshots([1] * 6, extra=extra))).usable_by_pool("work", 1.0, 0.3)
+    assert usable == pytest.approx(0.3 + (1 - 0.5 - 0.3) / 2)
+
+
 def test_useful_time_stands_for_processor_time_and_nothing_for_nothing():
     def busy_only(time_s):
         return {"executors": (ExecutorState("work", 0, ExecutorPhase.ACTIVE, busy_s=0.5 * time_s),)}
@@ -129,6 +138,11 @@ def test_a_child_gets_its_parents_output_by_the_selectivity_that_was_measured():
     assert found["second"].own == pytest.approx(120)
     assert found["second"].parents == pytest.approx(2 * 570)
     assert found["second"].expected == pytest.approx(1140)
+
+
+def test_what_waits_at_a_parent_comes_to_its_child():
+    found = estimated(arrivals=[10] * 6, behind=[10] * 6, rows=60, completed=60, pending={"first": 30})
+    assert found["second"].parents == pytest.approx(60 + 30)
 
 
 @pytest.mark.parametrize(("combine", "expected"), [("max", 1140), ("min", 120)])

@@ -14,6 +14,7 @@ from rheostat.experiments.simulate import simulate
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.period import Period
+from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
 from rheostat.policies.policy import Observation
@@ -157,6 +158,31 @@ def test_a_change_under_way_is_waited_for() -> None:
     decided = decisions(FakePlant(LINE, arrival_rate=300, settle_s=25), Goal(LINE), "psps", 20, td="10s")
     assert isinstance(decided[10][0], Scale)
     assert decided[20][0].reason == "a change is still under way"
+
+
+def busy(
+    topology: Topology, plan: Plan, settling: tuple[str, ...] = (), budget: Budget | None = None
+) -> list[Decision]:
+    """What is decided where each operator has work for ten executors."""
+    policy = make_policy("psps", Goal(topology, budget=budget or Budget()), {"td": "1s"})
+    measured = OperatorMeasures(queued=0.0, completion_rate=10.0, service_rate=10.0)
+    measures = Measures(1.0, dict.fromkeys(topology.operators, measured), external_rate=100.0)
+    for time_s in (0.0, 1.0):
+        decided = policy.decide(Observation(Snapshot(time_s, ()), measures, plan, frozenset(settling)))
+    return list(decided)
+
+
+def test_a_pool_that_settles_keeps_its_share_of_the_budget() -> None:
+    plan, budget = Plan.initial(LINE, {"one": 4, "two": 1}), Budget(total=6)
+    settled, other = busy(LINE, plan, settling=("one",), budget=budget)
+    assert isinstance(settled, Hold)
+    assert sizes([other]) == [2]
+    assert sizes(busy(LINE, plan, budget=budget)) == [3, 3]
+
+
+def test_an_executor_without_a_substream_is_not_asked_for() -> None:
+    keyed = Topology("keyed", [Source("input"), Operator("count", inputs="input", key="word", substreams=3)])
+    assert sizes(busy(keyed, Plan.initial(keyed))) == [3]
 
 
 @pytest.mark.parametrize(

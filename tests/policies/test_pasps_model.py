@@ -104,6 +104,15 @@ def test_an_operator_that_processed_nothing_keeps_its_last_share() -> None:
     assert shares.events(100, {})["two"] == pytest.approx(25)
 
 
+def test_a_counter_that_fell_leaves_its_share_as_it_was() -> None:
+    shares = Shares(LINE)
+    shares.see(snapshot(0, {"one": 100, "two": 0}, {("input", "one"): 100, ("one", "two"): 50}))
+    shares.turn()
+    shares.see(snapshot(30, {"one": 10, "two": 0}, {("input", "one"): 200, ("one", "two"): 60}))
+    shares.turn()
+    assert shares.events(100, {})["two"] == pytest.approx(100)
+
+
 def test_shares_that_would_never_die_out_are_not_believed() -> None:
     shares = Shares(LOOP)
     rows = {("input", "work"): 0, ("work.again", "work"): 0, ("work.done", "end"): 0}
@@ -202,6 +211,11 @@ def test_a_beat_comes_every_so_often_without_drift() -> None:
     assert due == [35, 63, 91, 126, 154, 182]
     late = Beat(30)
     assert [late.due(time_s) for time_s in (0, 100, 110, 119, 120)] == [False, True, False, False, True]
+
+
+def test_a_beat_is_not_missed_by_rounding() -> None:
+    beat = Beat(0.1)
+    assert [beat.due(time_s) for time_s in (0.0, 0.1, 0.2, 0.3)] == [False, True, True, True]  # 0.3 / 0.1 < 3
 
 
 def test_infinite_pools_have_no_bound() -> None:

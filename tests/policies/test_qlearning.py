@@ -40,6 +40,15 @@ def test_a_level_never_seen_is_taken_for_the_next_higher_one():
     assert [table.degree(rate) for rate in (0.0, 15.0, 25.0, 35.0, 900.0)] == [2, 2, 3, 3, 3]
 
 
+def test_a_level_above_all_that_was_seen_is_taken_for_the_highest():
+    assert LearnedDegrees(10.0, ((1.0, 0.0), (0.0, 1.0), None)).degree(25.0) == 2
+
+
+def test_it_learns_what_the_period_after_will_need():
+    table = train([10.0, 90.0] * 150, 10.0, Lesson(most=16))
+    assert (table.degree(10.0), table.degree(90.0)) == (math.ceil(90 / 8), math.ceil(10 / 8))
+
+
 def test_of_equal_values_the_fewest_executors_are_taken():
     assert LearnedDegrees(1.0, ((0.0, 5.0, 5.0),)).degree(0.5) == 2
 
@@ -108,3 +117,12 @@ def test_it_holds_while_a_change_settles_or_the_rate_is_not_known():
 def test_bounds_limit_it():
     assert decide(25.0, budget=Budget(most={"work": 2})).executors == 2
     assert isinstance(decide(5.0, size=2, budget=Budget(least={"work": 2})), Hold)
+
+
+def test_operators_that_share_a_pool_need_what_both_learned():
+    topology = Topology("two", [Source("in"), Operator("work", inputs="in"), Operator("rest", inputs="work")])
+    plan = Plan.initial(topology, 1, shared=[("work", "rest")])
+    measures = Measures(10.0, dict.fromkeys(("work", "rest"), OperatorMeasures(arrival_rate=25.0)))
+    policy = make_policy("q-learning", Goal(topology), {"table": {**TABLE, "rest": TABLE["work"]}})
+    [decision] = policy.decide(Observation(Snapshot(10.0, ()), measures, plan))
+    assert decision.executors == 6
