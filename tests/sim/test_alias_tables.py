@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rheostat.sim.draw import alias_table
+from rheostat.sim.engine.draw import alias_table
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=200).filter(lambda weights: sum(weights) > 1e-3))

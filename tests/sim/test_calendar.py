@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_random_numbers import new_state
 
-from rheostat.sim import heap
 from rheostat.sim.agenda import Agenda
-from rheostat.sim.jit import addressed, at, entry
-from rheostat.sim.state import tables_at
+from rheostat.sim.engine import heap
+from rheostat.sim.engine.jit import addressed, at, entry
+from rheostat.sim.engine.state import tables_at
 
 PUSH, POP, REPLACE, CANCEL = range(4)
 

@@ -195,7 +195,7 @@ def test_adding_and_removing_pause_for_times_of_their_own(executors, pause_s):
 def test_idle_executors_of_a_shared_queue_are_still_each_there_once_after_pauses():
     it = plant(one_operator(), fixed(1.0, executors=3, queues="shared"), rate=Step([(0, 0.0), (10, 0.5)]), scv=0)
     for second in range(5):
-        it.cluster.pause_topology(0.5)
+        it.cluster.pauses.pause_topology(0.5)
         it.cluster.advance(second + 1.0)
     assert row(it).idles == 3
     it.cluster.advance(1000.0)
@@ -206,7 +206,7 @@ def test_idle_executors_of_a_shared_queue_are_still_each_there_once_after_pauses
 def test_a_paused_executor_is_passed_over_by_a_shared_queue():
     it = plant(one_operator(), fixed(1.0, executors=2, queues="shared"), rate=Step([(0, 0.0), (1, 0.4)]), scv=0)
     last = it.cluster.fleet.members["op", 1]
-    it.cluster._pause_executors([last], 50.0)
+    it.cluster.pauses.pause_executors([last], 50.0)
     it.cluster.advance(49.0)
     assert executor_row(it, 1).completed == 0
     assert it.observe().latency.max_s == pytest.approx(1.0)
@@ -216,7 +216,7 @@ def test_operators_that_share_a_pool_and_its_queue_are_both_served():
     topology = Topology("two", [Source("in"), Operator("a", inputs="in"), Operator("b", inputs="a")])
     shared = Plan(0, {"both": PoolPlan.of(2)}, {"a": "both", "b": "both"})
     it = plant(topology, exponential(0.005, queues="shared"), rate=Step([(0, 100.0), (20, 0.0)]), plan=shared)
-    it.cluster.pause_topology(1.0)
+    it.cluster.pauses.pause_topology(1.0)
     assert drained(it, 30.0)
     assert row(it, "b").completed == row(it, "a").completed > 1500
 
@@ -236,7 +236,7 @@ def test_operators_with_different_queues_can_share_a_pool():
     models = {"a": exponential(0.005, queues="shared"), "b": exponential(0.005), "c": exponential(0.005)}
     it = plant(topology, models, rate=Step([(0, 100.0), (20, 0.0)]), plan=shared)
     it.cluster.advance(5.0)
-    it.cluster.pause_topology(1.0)
+    it.cluster.pauses.pause_topology(1.0)
     assert drained(it, 30.0)
     assert it.cluster.state.world[0].disorder == 0
     assert row(it, "a").idles <= 3
@@ -250,7 +250,7 @@ def test_a_pause_leaves_each_executor_with_its_own_operators():
     models = {"x": exponential(0.009, queues="shared"), "a": exponential(0.001), "b": exponential(0.001)}
     it = plant(topology, models, plan=plan)
     for second in range(10):
-        it.cluster.pause_topology(0.5)
+        it.cluster.pauses.pause_topology(0.5)
         it.cluster.advance(second + 1.0)
     assert executor_row(it, 0, "x").completed == row(it, "x").completed
 

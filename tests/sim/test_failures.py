@@ -14,7 +14,7 @@ ONE_RECORD = Step([(0, 1.0), (1.5, 0.0)])
 
 
 def fail(plant, number, down_s, pool="op", operators=("op",)):
-    plant.cluster.fail(plant.cluster.fleet.members[pool, number], operators, down_s)
+    plant.cluster.failures.fail(plant.cluster.fleet.members[pool, number], operators, down_s)
 
 
 def test_a_failed_executor_starts_its_record_again_when_it_is_back():
@@ -77,7 +77,7 @@ def test_a_failure_during_a_move_keeps_the_order_of_the_substream():
         cluster=ClusterModel(move_delay=0.1),
     )
     it.cluster.advance(3.2)
-    it.cluster.move("op", [0], it.cluster.fleet.members["op", 1])
+    it.cluster.moves.move("op", [0], it.cluster.fleet.members["op", 1])
     it.cluster.advance(3.25)
     fail(it, 0, down_s=1.0)
     assert drained(it, 60.0)

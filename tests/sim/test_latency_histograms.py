@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plants import exponential, one_operator, plant
 
+from rheostat.sim.engine.jit import entry
 from rheostat.sim.histogram import BINS, bin_of, edges, quantile
-from rheostat.sim.jit import entry
 
 
 @entry

@@ -9,7 +9,7 @@ from rheostat.decision import Move, Moves
 from rheostat.errors import PlantError
 from rheostat.load import Step
 from rheostat.plan import Plan
-from rheostat.sim import cluster
+from rheostat.sim import simulation
 from rheostat.sim.model import ClusterModel
 from rheostat.topology import Operator, Source, Topology
 
@@ -44,7 +44,7 @@ def test_the_number_in_the_system_is_rate_times_latency():
             moved = True
             it.apply(plan.after(Move(operator="b", reason="test", moves=(Moves((0,), 0, 2),))))
         event_s = float(it.cluster.state.heap[0].time) if world[0].events else math.inf
-        upcoming = [event_s, it.cluster.agenda.next_time(), it.cluster._rates_end_s]
+        upcoming = [event_s, it.cluster.agenda.next_time(), it.cluster.feed.known_until_s]
         it.cluster.advance(min(time_s for time_s in upcoming if time_s > now_s))
         for name, count in there.items():
             areas[name] += count * (it.cluster.now_s - now_s)
@@ -77,7 +77,7 @@ def test_tables_grow_with_the_backlog_and_lose_nothing_by_it():
 
 
 def test_more_records_than_can_be_simulated_at_once_are_refused(monkeypatch):
-    monkeypatch.setattr(cluster, "MOST_RECORDS", 4096)
+    monkeypatch.setattr(simulation, "MOST_RECORDS", 4096)
     it = plant(keyed(4), exponential(1.0), rate=1000.0)
     with pytest.raises(PlantError, match=r"4,096 records are in the system after 4\.\d* s.*bound the queues"):
         it.cluster.advance(100.0)

@@ -156,7 +156,7 @@ def test_a_keyed_record_that_was_on_its_way_during_a_move_finds_the_new_owner():
     cluster = ClusterModel(start=0, move_delay=0, process_hop="2s", node_hop="2s")
     it = plant(topology, fixed(0.001, executors=2), rate=Step([(0, 50.0), (10, 0.0)]), cluster=cluster)
     it.cluster.advance(5.0)
-    it.cluster.move("b", [0], it.cluster.fleet.members["b", 1])
+    it.cluster.moves.move("b", [0], it.cluster.fleet.members["b", 1])
     assert drained(it, 20.0)
     assert it.cluster.state.world[0].disorder == 0
     assert executor_row(it, 1, "b").completed > executor_row(it, 0, "b").completed

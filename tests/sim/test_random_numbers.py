@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rheostat.sim import draw, randomness
-from rheostat.sim.jit import addressed, entry
-from rheostat.sim.randomness import ARRIVALS, SERVICE
-from rheostat.sim.state import Sizes, allocate, tables_at
+from rheostat.sim.engine import draw, randomness
+from rheostat.sim.engine.jit import addressed, entry
+from rheostat.sim.engine.memory import Sizes, allocate
+from rheostat.sim.engine.randomness import ARRIVALS, SERVICE
+from rheostat.sim.engine.state import tables_at
 
 UNIFORM, EXPONENTIAL, NORMAL, GAMMA, POISSON, VALUE = range(6)
 UNLIKELY = 1e-5

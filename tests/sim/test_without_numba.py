@@ -17,7 +17,7 @@ warnings.simplefilter("ignore", RuntimeWarning)  # whole numbers wrap round on p
 from rheostat.decision import Move, Moves, Scale
 from rheostat.load import Step
 from rheostat.plan import Plan
-from rheostat.sim.jit import COMPILED
+from rheostat.sim.engine.jit import COMPILED
 from rheostat.sim.model import Batches, ClusterModel, OperatorModel, Osg, Service, SimModel, SourceModel
 from rheostat.sim.plant import SimPlant
 from rheostat.topology import Operator, Source, Topology
@@ -46,8 +46,8 @@ plan = plan.after(Scale(operator="b", reason="more", executors=3))
 for _ in range(6):
     plant.apply(plan)
     plant.cluster.advance(plant.cluster.now_s + 0.5)
-plant.cluster.fail(plant.cluster.fleet.members["b", 0], ("b",), 1.0)
-plant.cluster.fail(plant.cluster.fleet.members["d", 0], ("d",), 0.5)
+plant.cluster.failures.fail(plant.cluster.fleet.members["b", 0], ("b",), 1.0)
+plant.cluster.failures.fail(plant.cluster.fleet.members["d", 0], ("d",), 0.5)
 plant.cluster.advance(15.0)
 world = plant.cluster.state.world[0]
 print(json.dumps({

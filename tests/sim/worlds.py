@@ -159,10 +159,10 @@ class History:
     def fail(self, operator: str, executor: int, down: int) -> None:
         serving = self.plant.cluster.fleet.serving(self.plan.pool_of[operator])
         failed = serving[executor % len(serving)]
-        self.plant.cluster.fail(failed, self.plan.sharing(failed.pool), 0.1 + down % 3)
+        self.plant.cluster.failures.fail(failed, self.plan.sharing(failed.pool), 0.1 + down % 3)
 
     def pause(self, _: str, length: int, __: int) -> None:
-        self.plant.cluster.pause_topology(0.3 * (length % 4))
+        self.plant.cluster.pauses.pause_topology(0.3 * (length % 4))
 
     def apply(self, *_: object) -> None:
         self.plant.apply(self.plan)
@@ -227,7 +227,7 @@ def _check_substreams(plant: SimPlant) -> None:
     members = {executor.index for executor in cluster.fleet.members.values()}
     for index, substream in enumerate(state.substreams[: _substreams(plant)]):
         assert substream.owner in members
-        assert substream.held == cluster.moving(index)
+        assert substream.held == cluster.moves.under_way(index)
         assert substream.serving in (-1, substream.owner)
         assert substream.held or substream.held_head == -1
 

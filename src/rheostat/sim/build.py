@@ -7,22 +7,23 @@ import numpy as np
 from rheostat.duration import positive_seconds, seconds
 from rheostat.errors import ConfigError
 from rheostat.grouping import Hashes, sketch_hashes
-from rheostat.sim import state as tables
-from rheostat.sim.draw import alias_table
+from rheostat.sim.engine import codes
+from rheostat.sim.engine.draw import alias_table
+from rheostat.sim.engine.memory import Sizes, allocate, with_memory_for_grouping
+from rheostat.sim.engine.randomness import seed
+from rheostat.sim.engine.state import State
 from rheostat.sim.model import OperatorModel, Service, SimModel
-from rheostat.sim.randomness import seed
-from rheostat.sim.state import Sizes, State
 
-_QUEUES = {"own": tables.OWN_QUEUES, "shared": tables.SHARED_QUEUE, "batches": tables.MICRO_BATCH}
-_EMISSIONS = {"rounded": tables.ROUNDED, "poisson": tables.POISSON, "bulk": tables.BULK}
+_QUEUES = {"own": codes.OWN_QUEUES, "shared": codes.SHARED_QUEUE, "batches": codes.MICRO_BATCH}
+_EMISSIONS = {"rounded": codes.ROUNDED, "poisson": codes.POISSON, "bulk": codes.BULK}
 GROUPINGS = {
-    "round-robin": tables.ROUND_ROBIN,
-    "random": tables.RANDOM,
-    "key": tables.BY_VALUE,
-    "load-aware": tables.LOAD_AWARE,
-    "osg": tables.OSG,
-    "nearest": tables.NEAREST,
-    "batch-greedy": tables.BATCH_GREEDY,
+    "round-robin": codes.ROUND_ROBIN,
+    "random": codes.RANDOM,
+    "key": codes.BY_VALUE,
+    "load-aware": codes.LOAD_AWARE,
+    "osg": codes.OSG,
+    "nearest": codes.NEAREST,
+    "batch-greedy": codes.BATCH_GREEDY,
 }
 CHUNK_SLOTS = 64
 
@@ -34,7 +35,7 @@ def build(model: SimModel, rng: np.random.Generator) -> State:
     operators = list(topology.operators)
     costs = [model.operator(name).service.cost_by_value for name in operators]
     hashes = _hashes(model, rng)
-    state = tables.allocate(
+    state = allocate(
         Sizes(
             operators=len(operators),
             sources=len(topology.sources),
@@ -96,7 +97,7 @@ def _set_streams(state: State, model: SimModel, distributions: dict[str, int]) -
             it.target, it.selectivity = index[stream.consumer], stream.selectivity
             it.emission, it.bulk = _EMISSIONS[serving.emission], serving.bulk
             if name in index:
-                it.value = distributions.get(name, tables.NONE)
+                it.value = distributions.get(name, codes.NONE)
             it.most = _most_children(serving, stream.selectivity)
             producer.fanout += it.most
             edge += 1
@@ -124,12 +125,12 @@ def _set_operators(state: State, model: SimModel) -> None:
         it = state.operators[position]
         it.mode = _QUEUES[serving.queues]
         it.first_substream, it.substreams = substream, operator.substream_count
-        it.capacity = serving.capacity or tables.UNBOUNDED
+        it.capacity = serving.capacity or codes.UNBOUNDED
         it.batch_fixed_s = seconds(serving.batches.fixed, "batch fixed cost")
         it.batch_task_s = seconds(serving.batches.per_task, "batch cost per task")
         it.batch_trigger_s = seconds(serving.batches.trigger, "trigger")
         it.batch_tasks = serving.batches.tasks or 0
-        it.batch_limit = serving.batches.limit or tables.UNBOUNDED
+        it.batch_limit = serving.batches.limit or codes.UNBOUNDED
         it.service_kind, it.service_a, it.service_b = _service(serving.service)
         if serving.service.cost_by_value:
             it.cost_start = cost
@@ -164,15 +165,15 @@ def _set_groupings(state: State, model: SimModel, hashes: list[Hashes]) -> State
 def grouping_code(model: SimModel, operator: str, grouping: str | None) -> int:
     """The code of a grouping by its name; None is by key where there is one, else round robin."""
     if model.topology.operators[operator].keyed and grouping in (None, "key"):
-        return tables.BY_KEY
+        return codes.BY_KEY
     return GROUPINGS[grouping or "round-robin"]
 
 
 def with_grouping(state: State, operator: int, code: int) -> State:
     """The state after `operator` was given another grouping, with room for what that has to remember."""
     state.operators[operator].grouping = code
-    if code in (tables.LOAD_AWARE, tables.OSG, tables.BATCH_GREEDY):
-        return tables.with_memory_for_grouping(state, operator)
+    if code in (codes.LOAD_AWARE, codes.OSG, codes.BATCH_GREEDY):
+        return with_memory_for_grouping(state, operator)
     return state
 
 
@@ -180,13 +181,13 @@ def _service(service: Service) -> tuple[int, float, float]:
     """The distribution's code and its two parameters."""
     mean = service.mean_s
     if service.distribution == "fixed":
-        return tables.FIXED, mean, 0.0
+        return codes.FIXED, mean, 0.0
     if service.distribution == "exponential":
-        return tables.EXPONENTIAL, mean, 0.0
+        return codes.EXPONENTIAL, mean, 0.0
     if service.distribution == "uniform":
-        return tables.UNIFORM, mean * (1 - service.spread), mean * (1 + service.spread)
+        return codes.UNIFORM, mean * (1 - service.spread), mean * (1 + service.spread)
     variance = math.log1p(service.scv)
-    return tables.LOGNORMAL, math.log(mean) - variance / 2, math.sqrt(variance)
+    return codes.LOGNORMAL, math.log(mean) - variance / 2, math.sqrt(variance)
 
 
 def _check_costs_cover_values(model: SimModel, name: str, costs: int) -> None:
@@ -203,7 +204,7 @@ def _set_sources(state: State, model: SimModel, distributions: dict[str, int], r
         source = model.source(name)
         it = state.sources[position]
         it.scv = source.scv
-        it.value = distributions.get(name, tables.NONE)
+        it.value = distributions.get(name, codes.NONE)
         if source.bursts is not None:
             it.calm_factor, it.burst_factor = source.bursts.factors()
             it.calm_s, it.burst_s = positive_seconds(source.bursts.calm), positive_seconds(source.bursts.burst)

@@ -5,7 +5,7 @@ The bin is read off the bits of the floating-point number, which costs a nanosec
 
 import numpy as np
 
-from rheostat.sim.jit import jit
+from rheostat.sim.engine.jit import jit
 
 _SUB_BITS = 5
 _LOWEST_EXPONENT = -20

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from rheostat.duration import seconds
-from rheostat.sim import state as tables
 from rheostat.sim.build import GROUPINGS
 from rheostat.sim.cluster import Cluster
+from rheostat.sim.engine import codes
 from rheostat.sim.fleet import Executor
 from rheostat.sim.histogram import BINS, quantile
 from rheostat.sim.score import oldest_waiting_s
@@ -58,7 +58,7 @@ class Meter:
 
     def _operator(self, position: int, name: str) -> OperatorState:
         row, last = _plain(self._cluster.state.operators[position]), _plain(self._last_operators[position])
-        batched = row.mode == tables.MICRO_BATCH
+        batched = row.mode == codes.MICRO_BATCH
         return OperatorState(
             name=name,
             arrived=int(row.arrived),
@@ -71,7 +71,7 @@ class Meter:
             arrival_scv=_scv(*_growth(row, last, "gap_count", "gap_sum", "gap_squares")),
             service_scv=_scv(*_growth(row, last, "service_count", "service_sum", "service_squares")),
             batch=_batch(row) if batched else None,
-            grouping=None if row.grouping == tables.BY_KEY else _GROUPING_NAMES[int(row.grouping)],
+            grouping=None if row.grouping == codes.BY_KEY else _GROUPING_NAMES[int(row.grouping)],
         )
 
     def _topology_latency(self) -> Latency | None:
@@ -96,7 +96,7 @@ class Meter:
     def _executor(self, executor: Executor) -> ExecutorState:
         row = _plain(self._cluster.state.executors[executor.index])
         busy_s = float(row.busy_s) - self._work_ahead_s(row)
-        if row.current != tables.NONE:
+        if row.current != codes.NONE:
             busy_s += self._cluster.now_s - float(row.started)
         return ExecutorState(
             pool=executor.pool,
@@ -104,7 +104,7 @@ class Meter:
             phase=executor.phase,
             arrived=int(row.arrived),
             completed=int(row.completed),
-            queued=int(row.queued) + int(row.current != tables.NONE),
+            queued=int(row.queued) + int(row.current != codes.NONE),
             busy_s=busy_s,
             cpu_s=busy_s,
             speed=float(row.speed),
@@ -123,7 +123,7 @@ class Meter:
         busy_s = float(state.operators[position].service_sum)
         for index in state.server.executor[first : first + int(state.operators[position].servers)]:
             row = _plain(state.executors[index])
-            if row.current != tables.NONE and state.tuples[row.current].operator == position:
+            if row.current != codes.NONE and state.tuples[row.current].operator == position:
                 busy_s -= float(row.done) - now_s
             elif state.operators[position].batch_rows:
                 busy_s -= self._work_ahead_s(row)
@@ -132,17 +132,16 @@ class Meter:
     def _substreams(self, name: str) -> list[SubstreamState]:
         """Column by column: a record's fields one at a time would cost more than the whole rest of a reading."""
         cluster = self._cluster
-        operator = cluster.state.operators[cluster.position[name]]
         model = cluster.model.operator(name)
-        first = int(operator.first_substream)
-        rows = cluster.state.substreams[first : first + int(operator.substreams)]
+        where = cluster.substreams(name)
+        rows = cluster.state.substreams[where]
         number = {executor.index: executor.id for executor in cluster.fleet.members.values()}
         columns = zip(rows.owner.tolist(), rows.arrived.tolist(), rows.completed.tolist(), strict=True)
         return [
             SubstreamState(
                 name,
                 index,
-                None if cluster.moving(first + index) else number.get(owner),
+                None if cluster.moves.under_way(where.start + index) else number.get(owner),
                 arrived,
                 completed,
                 arrived - completed,

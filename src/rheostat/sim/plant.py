@@ -77,7 +77,7 @@ class SimPlant:
 
     def reached(self, plan: Plan) -> frozenset[str]:
         """No change is real as long as the topology stands still for it."""
-        if self.cluster.stands_still or plan.pool_of != self._plan.pool_of:
+        if self.cluster.pauses.still_for_s > 0 or plan.pool_of != self._plan.pool_of:
             return frozenset()
         return frozenset(operator for operator in self.topology.operators if self._is_real(operator, plan))
 
@@ -95,11 +95,10 @@ class SimPlant:
 
     def _owners(self, operator: str) -> tuple[int | None, ...]:
         """The number of each substream's executor; None while it is on its way."""
-        row = self.cluster.state.operators[self.cluster.position[operator]]
         number = {executor.index: executor.id for executor in self.cluster.fleet.of(self._plan.pool_of[operator])}
-        substreams = range(int(row.first_substream), int(row.first_substream + row.substreams))
-        owner = self.cluster.state.substreams.owner
-        return tuple(None if self.cluster.moving(s) else number.get(int(owner[s])) for s in substreams)
+        where, moves = self.cluster.substreams(operator), self.cluster.moves
+        owners = enumerate(self.cluster.state.substreams.owner[where].tolist(), where.start)
+        return tuple(None if moves.under_way(index) else number.get(owner) for index, owner in owners)
 
     def _install(self, plan: Plan) -> None:
         for name, pool in plan.pools.items():
@@ -108,7 +107,7 @@ class SimPlant:
                 executor = self._request(name, number)
                 if executor is None:
                     raise PlantError(f"no node has a free slot for executor {number} of {name!r}: add nodes or slots")
-                self.cluster.install(executor, operators)
+                self.cluster.staff.open(executor, operators)
             for _ in range(pool.standby):
                 standby = self._request(name, self.cluster.fleet.next_standby())
                 if standby is not None:
@@ -116,7 +115,7 @@ class SimPlant:
         members = self.cluster.fleet.members
         for operator, owners in plan.assignment.items():
             pool_name = plan.pool_of[operator]
-            self.cluster.install_substreams(operator, [members[pool_name, number] for number in owners])
+            self.cluster.moves.install(operator, [members[pool_name, number] for number in owners])
         for operator, grouping in plan.grouping.items():
             self._regroup(operator, grouping)
 
@@ -127,7 +126,7 @@ class SimPlant:
         if self.model.cluster.nodes and (node is None or not self._has_slot(node)):
             return None
         process = None if location is None else location.process
-        return self.cluster.request(pool, number, self._plan.sharing(pool), node, process)
+        return self.cluster.staff.request(pool, number, self._plan.sharing(pool), node, process)
 
     def _emptiest_node(self) -> str | None:
         fleet = self.cluster.fleet
@@ -146,17 +145,17 @@ class SimPlant:
         shrinks = any(set(self._plan.pools[name].executors) - set(pool.executors) for name, pool in plan.pools.items())
         moves = plan.assignment != self._plan.assignment or plan.pools != self._plan.pools
         if cluster.restart is not None and moves:
-            self.cluster.pause_topology(seconds(cluster.restart, "restart"))
+            self.cluster.pauses.pause_topology(seconds(cluster.restart, "restart"))
             if cluster.restart_loses:
                 self._lose_what_waits([name for name, pool in plan.pools.items() if pool != self._plan.pools[name]])
         elif grows:
-            self.cluster.pause_topology(seconds(cluster.pause_on_add, "pause_on_add"))
+            self.cluster.pauses.pause_topology(seconds(cluster.pause_on_add, "pause_on_add"))
         elif shrinks:
-            self.cluster.pause_topology(seconds(cluster.pause_on_remove, "pause_on_remove"))
+            self.cluster.pauses.pause_topology(seconds(cluster.pause_on_remove, "pause_on_remove"))
 
     def _lose_what_waits(self, pools: Sequence[str]) -> None:
         for pool in pools:
-            self.cluster.lose_what_waits(self.cluster.fleet.of(pool), self._plan.sharing(pool))
+            self.cluster.failures.lose_what_waits(self.cluster.fleet.of(pool), self._plan.sharing(pool))
 
     def _grow(self, pool: str) -> list[str]:
         fleet, wanted = self.cluster.fleet, self._plan.pools[pool]
@@ -166,7 +165,7 @@ class SimPlant:
                 continue
             warm = next((e for e in fleet.standbys(pool) if e.phase is ExecutorPhase.WARM), None)
             if warm is not None and number not in wanted.locations:
-                self.cluster.activate(warm, number, self._plan.sharing(pool))
+                self.cluster.staff.activate(warm, number, self._plan.sharing(pool))
             elif self._request(pool, number) is None:
                 obstacles.append(f"no node has a free slot for executor {number} of {pool!r}")
         while len(fleet.standbys(pool)) < wanted.standby:
@@ -180,7 +179,7 @@ class SimPlant:
             if executor is None or executor.phase is not ExecutorPhase.ACTIVE or _is_at(executor, location):
                 continue
             if executor.node == location.node or self._has_slot(location.node):
-                self.cluster.relocate(executor, location.node, location.process)
+                self.cluster.staff.relocate(executor, location.node, location.process)
 
     def _move(self, operator: str) -> None:
         """Start the moves whose target serves already; substreams that travel together share one move."""
@@ -193,7 +192,7 @@ class SimPlant:
         for (_, target), substreams in groups.items():
             executor = self.cluster.fleet.members.get((pool, target))
             if executor is not None and executor.phase is ExecutorPhase.ACTIVE:
-                self.cluster.move(operator, substreams, executor)
+                self.cluster.moves.move(operator, substreams, executor)
 
     def _shrink(self, pool: str) -> None:
         operators = self._plan.sharing(pool)
@@ -202,19 +201,19 @@ class SimPlant:
             if executor.id in wanted.executors:
                 continue
             if executor.phase is ExecutorPhase.ACTIVE:
-                self.cluster.close(executor, operators)
-            if executor.phase is ExecutorPhase.LEAVING and self.cluster.empty(executor, operators):
+                self.cluster.staff.close(executor, operators)
+            if executor.phase is ExecutorPhase.LEAVING and self.cluster.staff.empty(executor, operators):
                 self._let_go(executor, wanted.standby)
             elif executor.phase is ExecutorPhase.STARTING:
-                self.cluster.remove(executor)
+                self.cluster.staff.remove(executor)
         for standby in self.cluster.fleet.standbys(pool)[wanted.standby :]:
-            self.cluster.remove(standby)
+            self.cluster.staff.remove(standby)
 
     def _let_go(self, executor: Executor, standby: int) -> None:
         if len(self.cluster.fleet.standbys(executor.pool)) < standby:
-            self.cluster.stand_by(executor)
+            self.cluster.staff.stand_by(executor)
         else:
-            self.cluster.remove(executor)
+            self.cluster.staff.remove(executor)
 
     def _regroup(self, operator: str, grouping: str) -> None:
         if grouping not in GROUPINGS:

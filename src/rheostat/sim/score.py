@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 from rheostat.measure.windows import WindowedSuccess
-from rheostat.sim import state as tables
 from rheostat.sim.cluster import Cluster
+from rheostat.sim.engine import codes
 from rheostat.sla import SLA
 
 _SLOT_S = 0.1
@@ -99,7 +99,7 @@ def _topology_totals(cluster: Cluster) -> Slot:
 
 
 def _operator_totals(cluster: Cluster, name: str) -> Slot:
-    row = cluster.state.operators[cluster.position[name]]
+    row = cluster.row(name)
     oldest = oldest_waiting_s(cluster, name)
     return np.array([row.latency_sum]), np.array([row.completed]), np.array([oldest])
 
@@ -107,9 +107,9 @@ def _operator_totals(cluster: Cluster, name: str) -> Slot:
 def oldest_waiting_s(cluster: Cluster, name: str) -> float:
     """How long the oldest record of an operator has been there; 0 when there is none."""
     state, position = cluster.state, cluster.position[name]
-    row = state.operators[position]
-    if row.grouping == tables.BY_KEY:
-        heads = state.substreams.head[int(row.first_substream) : int(row.first_substream + row.substreams)]
+    row = cluster.row(name)
+    if row.grouping == codes.BY_KEY:
+        heads = state.substreams.head[cluster.substreams(name)]
     else:
         first = position * int(state.world[0].width)
         executors = state.executors[state.server.executor[first : first + int(row.servers)]]
@@ -117,14 +117,13 @@ def oldest_waiting_s(cluster: Cluster, name: str) -> float:
         own = [row.waiting_head] if row.waiting else []
         batch = [row.batch_head] if row.batch_rows else []
         heads = np.concatenate([executors.current, queue_heads, own, batch]).astype(np.int64)
-    present = heads[heads != tables.NONE]
+    present = heads[heads != codes.NONE]
     return float(cluster.now_s - state.tuples.arrival[present].min()) if len(present) else 0.0
 
 
 def _substream_totals(cluster: Cluster, name: str) -> Slot:
-    row = cluster.state.operators[cluster.position[name]]
-    rows = cluster.state.substreams[int(row.first_substream) : int(row.first_substream + row.substreams)]
-    waits = rows.head != tables.NONE
+    rows = cluster.state.substreams[cluster.substreams(name)]
+    waits = rows.head != codes.NONE
     oldest = np.where(waits, cluster.now_s - cluster.state.tuples.arrival[np.where(waits, rows.head, 0)], 0.0)
     return rows.latency.copy(), rows.completed.copy(), oldest
 

@@ -5,10 +5,10 @@ Its arrays are made once for each batch, not for each record, so that they may c
 
 import numpy as np
 
-from rheostat.sim import osg
-from rheostat.sim.jit import at, jit
-from rheostat.sim.state import State
-from rheostat.sim.turns import next_in_turn, server
+from rheostat.sim.engine.grouping import osg, sketches
+from rheostat.sim.engine.grouping.turns import next_in_turn, server
+from rheostat.sim.engine.jit import at, jit
+from rheostat.sim.engine.state import State
 
 
 @jit
@@ -33,8 +33,8 @@ def _longest_first(s: State, operator: int, rows: np.ndarray) -> None:
     work_s = np.zeros(at(s.operators, operator).servers)
     expected_s = np.empty(rows.size)
     for position in range(rows.size):
-        expected_s[position] = osg.seconds(s, operator, server(s, operator, 0), at(s.tuples, rows[position]).value)
+        expected_s[position] = sketches.seconds(s, operator, server(s, operator, 0), at(s.tuples, rows[position]).value)
     for position in np.argsort(-expected_s, kind="mergesort"):
         row, least = at(s.tuples, rows[position]), int(np.argmin(work_s))
         row.executor = server(s, operator, least)
-        work_s[least] += osg.seconds(s, operator, row.executor, row.value)
+        work_s[least] += sketches.seconds(s, operator, row.executor, row.value)

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from rheostat.sim.jit import at, jit
-from rheostat.sim.state import State
+from rheostat.sim.engine.jit import at, jit
+from rheostat.sim.engine.state import State
 
 ARRIVALS, SERVICE = 0, 1
 STREAMS, WORDS = 2, 4

@@ -22,21 +22,17 @@ if COMPILED:
     from numba.core import types
     from numba.extending import intrinsic
 
-    from rheostat.sim.compiled import cache_folder
+    from rheostat.sim.engine.compiled import cache_folder
 
     def jit(function: Function) -> Function:
         """Compile `function` for other compiled functions to call; Python cannot."""
-        return numba.njit(  # type: ignore[no-any-return]
-            error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
-        )(function)
+        return numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
     def entry(function: Function) -> Function:
         """Compile `function` for Python to call, on its first call; later processes of this user find it compiled."""
         usual, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(cache_folder())
         try:
-            return numba.njit(  # type: ignore[no-any-return]
-                cache=True, error_model="numpy", no_cfunc_wrapper=True
-            )(function)
+            return numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True)(function)
         finally:
             numba.config.CACHE_DIR = usual
 
@@ -72,7 +68,7 @@ if COMPILED:
 
             return records(addresses), load
 
-        return read  # type: ignore[no-any-return]
+        return read
 
 else:
     logging.getLogger(__name__).warning(

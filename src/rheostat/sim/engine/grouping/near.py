@@ -1,21 +1,13 @@
 """Nearest first, as Storm shuffles since 2.0: a record stays in its process or node while somebody there keeps up."""
 
-from rheostat.sim.jit import at, jit
-from rheostat.sim.state import NONE, State
-from rheostat.sim.turns import next_in_turn, server
+from rheostat.sim.engine.codes import NONE
+from rheostat.sim.engine.distance import ELSEWHERE, distance
+from rheostat.sim.engine.grouping.turns import next_in_turn, server
+from rheostat.sim.engine.jit import at, jit
+from rheostat.sim.engine.state import State
 
-PROCESS, NODE, ELSEWHERE = 0, 1, 2
 _SHORT = 2
 """Records in a queue up to which its executor keeps up."""
-
-
-@jit
-def distance(s: State, one: int, other: int) -> int:
-    """Ra-Stream's three levels: within a process, between processes of a node, between nodes."""
-    here, there = at(s.executors, one), at(s.executors, other)
-    if here.node != there.node:
-        return ELSEWHERE
-    return PROCESS if here.process == there.process else NODE
 
 
 @jit

@@ -1,7 +1,7 @@
 """Executors in turn: what round robin does, and every grouping that knows nothing better yet."""
 
-from rheostat.sim.jit import at, jit
-from rheostat.sim.state import State
+from rheostat.sim.engine.jit import at, jit
+from rheostat.sim.engine.state import State
 
 
 @jit

@@ -31,6 +31,7 @@ def _base() -> Path:
 
 def _fingerprint() -> str:
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    simulator = Path(__file__).parents[1]
+    for source in sorted(simulator.rglob("*.py")):
+        digest.update(source.relative_to(simulator).as_posix().encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()[:16]

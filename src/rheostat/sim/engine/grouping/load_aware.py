@@ -1,10 +1,10 @@
 """PA-SPS's load-aware grouping (Algorithm 1) in the event loop; `rheostat.grouping.load_aware` says what it does."""
 
-from typing import Any
-
-from rheostat.sim.jit import at, jit
-from rheostat.sim.state import NONE, State
-from rheostat.sim.turns import next_in_turn, server
+from rheostat.sim.engine.codes import NONE
+from rheostat.sim.engine.grouping.tasks import task_of
+from rheostat.sim.engine.grouping.turns import next_in_turn, server
+from rheostat.sim.engine.jit import at, jit
+from rheostat.sim.engine.state import State
 
 
 @jit
@@ -14,23 +14,18 @@ def choose(s: State, operator: int) -> int:
     if s.world.now - it.interval_start >= it.interval_s:
         _read(s, operator)
     chosen = server(s, operator, 0)
-    least = most = _task(s, operator, chosen).used
+    least = most = task_of(s, operator, chosen).used
     for position in range(1, it.servers):
         executor = server(s, operator, position)
-        used = _task(s, operator, executor).used
+        used = task_of(s, operator, executor).used
         most = max(most, used)
         if used < least:
             least, chosen = used, executor
     if least >= 1.0 or least == most:
         return next_in_turn(s, operator)
-    task = _task(s, operator, chosen)
+    task = task_of(s, operator, chosen)
     task.used += task.step
     return chosen
-
-
-@jit
-def _task(s: State, operator: int, executor: int) -> Any:
-    return at(s.tasks, at(s.operators, operator).slot * s.world.width + executor)
 
 
 @jit
@@ -40,7 +35,7 @@ def _read(s: State, operator: int) -> None:
     elapsed = s.world.now - it.interval_start
     for position in range(it.servers):
         executor = server(s, operator, position)
-        task, row = _task(s, operator, executor), at(s.executors, executor)
+        task, row = task_of(s, operator, executor), at(s.executors, executor)
         busy = row.busy_s if row.current == NONE else row.busy_s + s.world.now - row.started
         done = row.completed - task.mark_completed
         task.used = (busy - task.mark_busy_s) / elapsed
@@ -64,11 +59,11 @@ def _fill_in(s: State, operator: int) -> None:
     it = at(s.operators, operator)
     total, known = 0.0, 0
     for position in range(it.servers):
-        step = _task(s, operator, server(s, operator, position)).step
+        step = task_of(s, operator, server(s, operator, position)).step
         total += step
         known += step > 0.0
     for position in range(it.servers):
-        task = _task(s, operator, server(s, operator, position))
+        task = task_of(s, operator, server(s, operator, position))
         if known == 0:
             task.used = 0.0
         elif task.step == 0.0:

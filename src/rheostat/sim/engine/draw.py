@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 
-from rheostat.sim import randomness
-from rheostat.sim.jit import at, jit
-from rheostat.sim.randomness import ARRIVALS, SERVICE
-from rheostat.sim.state import BULK, EXPONENTIAL, FIXED, LOGNORMAL, NONE, POISSON, State
+from rheostat.sim.engine import randomness
+from rheostat.sim.engine.codes import BULK, EXPONENTIAL, FIXED, LOGNORMAL, NONE, POISSON
+from rheostat.sim.engine.jit import at, jit
+from rheostat.sim.engine.randomness import ARRIVALS, SERVICE
+from rheostat.sim.engine.state import State
 
 
 @jit

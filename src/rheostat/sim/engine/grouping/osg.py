@@ -1,14 +1,15 @@
 """OSG in the event loop: what `rheostat.grouping.osg` says, compiled. Tests hold the two against each other.
 
-A task (one executor of one operator) has a stretch of `cells`: the sketches it fills, its snapshot, and the pair it
-sent last, which all schedulers of the operator know.
+Schedulers choose executors by the work that they think each has; executors learn costs, and tell them.
 """
 
 from typing import Any
 
-from rheostat.sim.jit import at, jit
-from rheostat.sim.state import State
-from rheostat.sim.turns import server
+from rheostat.sim.engine.grouping import sketches
+from rheostat.sim.engine.grouping.tasks import task_of
+from rheostat.sim.engine.grouping.turns import server
+from rheostat.sim.engine.jit import at, jit
+from rheostat.sim.engine.state import State
 
 # States of a scheduler, as in DABS-Storm's figure 7a.
 ROUND_ROBIN, SEND_ALL, WAIT_ALL, RUN = 0, 1, 2, 3
@@ -23,7 +24,7 @@ def choose(s: State, i: int, operator: int) -> int:
     if scheduler.state == SEND_ALL:
         return _ask(s, i, operator)
     executor = _least_loaded(s, operator, at(s.tuples, i).scheduler)
-    _load(s, operator, at(s.tuples, i).scheduler, executor).load_s += seconds(
+    _load(s, operator, at(s.tuples, i).scheduler, executor).load_s += sketches.seconds(
         s, operator, executor, at(s.tuples, i).value
     )
     return executor
@@ -39,13 +40,10 @@ def has_learned(s: State, operator: int) -> bool:
 def completed(s: State, i: int, executor: int) -> None:
     """`executor` has processed tuple `i`: it learns, answers the request that came with it, and may send."""
     done = at(s.tuples, i)
-    it, task = at(s.operators, done.operator), _task(s, done.operator, executor)
+    it, task = at(s.operators, done.operator), task_of(s, done.operator, executor)
     _load(s, done.operator, done.scheduler, executor).done_s += done.service_s
     task.since_look += 1
-    for row in range(it.sketch_rows):
-        cell = _cell(s, done.operator, executor, row, done.value)
-        cell.count += 1.0
-        cell.time_s += done.service_s
+    sketches.learn(s, done.operator, executor, done.value, done.service_s)
     if done.epoch == _scheduler(s, done.operator, done.scheduler).epoch:
         _reply(s, i, executor)
     if task.since_look == it.sketch_window:
@@ -98,7 +96,7 @@ def _ask(s: State, i: int, operator: int) -> int:
     scheduler = _scheduler(s, operator, asking.scheduler)
     executor = server(s, operator, scheduler.asked)
     load = _load(s, operator, asking.scheduler, executor)
-    load.load_s += seconds(s, operator, executor, asking.value)
+    load.load_s += sketches.seconds(s, operator, executor, asking.value)
     asking.epoch = scheduler.epoch
     asking.claimed_s = load.load_s
     scheduler.asked += 1
@@ -144,7 +142,7 @@ def _synchronise(s: State, operator: int, number: int) -> None:
 @jit
 def _all_known(s: State, operator: int) -> bool:
     for position in range(at(s.operators, operator).servers):
-        if not _task(s, operator, server(s, operator, position)).known:
+        if not task_of(s, operator, server(s, operator, position)).known:
             return False
     return True
 
@@ -153,94 +151,17 @@ def _all_known(s: State, operator: int) -> bool:
 
 
 @jit
-def _task(s: State, operator: int, executor: int) -> Any:
-    return at(s.tasks, at(s.operators, operator).slot * s.world.width + executor)
-
-
-@jit
-def _first_cell(s: State, operator: int, executor: int) -> int:
-    return int((at(s.operators, operator).slot * s.world.width + executor) * s.world.sketch_cells)
-
-
-@jit
-def _cell(s: State, operator: int, executor: int, row: int, value: int) -> Any:
-    it = at(s.operators, operator)
-    function = at(s.hashes, it.first_hash + row)
-    column = (function.factor * value + function.offset) % s.world.hash_prime % it.sketch_columns
-    return at(s.cells, _first_cell(s, operator, executor) + row * it.sketch_columns + column)
-
-
-@jit
-def seconds(s: State, operator: int, executor: int, value: int) -> float:
-    """ŵ by the pair that `executor` sent last: at the row with the smallest count; its mean if that is 0."""
-    best = _cell(s, operator, executor, 0, value)
-    for row in range(1, at(s.operators, operator).sketch_rows):
-        cell = _cell(s, operator, executor, row, value)
-        if cell.sent_count < best.sent_count:
-            best = cell
-    if best.sent_count == 0.0:
-        return float(_task(s, operator, executor).mean_s)
-    return float(best.sent_time_s / best.sent_count)
-
-
-@jit
 def _look(s: State, operator: int, executor: int) -> None:
     """Every N tuples: take a first snapshot; then send if little has changed since, or take another."""
-    it, task = at(s.operators, operator), _task(s, operator, executor)
+    it, task = at(s.operators, operator), task_of(s, operator, executor)
     task.since_look = 0
-    if task.stabilizing and _change(s, operator, executor) <= it.sketch_tolerance:
-        _send(s, operator, executor)
+    if task.stabilizing and sketches.change(s, operator, executor) <= it.sketch_tolerance:
+        sketches.send(s, operator, executor)
         task.stabilizing = 0
         task.known = 1
         for number in range(it.schedulers):
             if _scheduler(s, operator, number).state != ROUND_ROBIN or _all_known(s, operator):
                 _synchronise(s, operator, number)
     else:
-        _take_snapshot(s, operator, executor)
+        sketches.take_snapshot(s, operator, executor)
         task.stabilizing = 1
-
-
-@jit
-def _change(s: State, operator: int, executor: int) -> float:
-    """η of eq. 14, over the cells in which something had been counted when the snapshot was taken."""
-    moved, total = 0.0, 0.0
-    first = _first_cell(s, operator, executor)
-    for index in range(_cells(s, operator)):
-        cell = at(s.cells, first + index)
-        if cell.snapshot_s >= 0.0:
-            moved += abs(cell.snapshot_s - cell.time_s / cell.count)
-            total += cell.snapshot_s
-    if total > 0.0:
-        return moved / total
-    return 1.0 if moved > 0.0 else 0.0
-
-
-@jit
-def _cells(s: State, operator: int) -> int:
-    return int(at(s.operators, operator).sketch_rows * at(s.operators, operator).sketch_columns)
-
-
-@jit
-def _take_snapshot(s: State, operator: int, executor: int) -> None:
-    first = _first_cell(s, operator, executor)
-    for index in range(_cells(s, operator)):
-        cell = at(s.cells, first + index)
-        cell.snapshot_s = cell.time_s / cell.count if cell.count > 0.0 else -1.0
-
-
-@jit
-def _send(s: State, operator: int, executor: int) -> None:
-    """The sketches become those that schedulers know, and empty ones take their place."""
-    first, columns = _first_cell(s, operator, executor), at(s.operators, operator).sketch_columns
-    count, time_s = 0.0, 0.0
-    for index in range(_cells(s, operator)):
-        cell = at(s.cells, first + index)
-        if index < columns:
-            count += cell.count
-            time_s += cell.time_s
-        cell.sent_count = cell.count
-        cell.sent_time_s = cell.time_s
-        cell.count = 0.0
-        cell.time_s = 0.0
-        cell.snapshot_s = -1.0
-    _task(s, operator, executor).mean_s = time_s / count

@@ -4,8 +4,8 @@ An event is one number: the order in the high bits, then the thing it concerns, 
 unique, and so serves as the token by which an event is cancelled.
 """
 
-from rheostat.sim.jit import at, jit
-from rheostat.sim.state import State
+from rheostat.sim.engine.jit import at, jit
+from rheostat.sim.engine.state import State
 
 KIND_BITS = 3
 SUBJECT_BITS = 24

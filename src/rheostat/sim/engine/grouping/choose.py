@@ -1,10 +1,12 @@
 """Which executor a record goes to: by the grouping that its operator has now."""
 
-from rheostat.sim import load_aware, near, osg, randomness
-from rheostat.sim.jit import at, jit
-from rheostat.sim.randomness import SERVICE
-from rheostat.sim.state import BATCH_GREEDY, BY_KEY, BY_VALUE, LOAD_AWARE, NEAREST, OSG, RANDOM, State
-from rheostat.sim.turns import next_in_turn, server
+from rheostat.sim.engine import randomness
+from rheostat.sim.engine.codes import BATCH_GREEDY, BY_KEY, BY_VALUE, LOAD_AWARE, NEAREST, OSG, RANDOM
+from rheostat.sim.engine.grouping import load_aware, near, osg
+from rheostat.sim.engine.grouping.turns import next_in_turn, server
+from rheostat.sim.engine.jit import at, jit
+from rheostat.sim.engine.randomness import SERVICE
+from rheostat.sim.engine.state import State
 
 
 @jit

@@ -1,0 +1,99 @@
+"""A tuple reaches its operator: it goes to an executor, waits for one, waits for the next batch, or is lost."""
+
+from rheostat.sim.engine import idle, substreams, waiting
+from rheostat.sim.engine.batches import trigger
+from rheostat.sim.engine.codes import BY_KEY, NONE, OWN_QUEUES, SHARED_QUEUE
+from rheostat.sim.engine.grouping.choose import choose, substream_of
+from rheostat.sim.engine.jit import at, jit
+from rheostat.sim.engine.service import enqueue
+from rheostat.sim.engine.state import State
+from rheostat.sim.engine.tuples import lose
+
+
+@jit
+def arrive(s: State, now: float, i: int) -> None:
+    """Tuple `i` reaches its operator."""
+    operator = at(s.tuples, i).operator
+    at(s.tuples, i).arrival = now
+    it = at(s.operators, operator)
+    it.arrived += 1
+    _note_gap(s, operator, now)
+    if it.mode == OWN_QUEUES:
+        if it.grouping == BY_KEY:
+            _arrive_by_key(s, now, i, operator)
+        else:
+            _arrive_at_any(s, now, i, operator)
+    elif it.mode == SHARED_QUEUE:
+        _arrive_at_shared_queue(s, now, i, operator)
+    else:
+        _arrive_for_batch(s, now, i, operator)
+
+
+@jit
+def _note_gap(s: State, operator: int, now: float) -> None:
+    it = at(s.operators, operator)
+    gap = now - it.last_arrival
+    if it.last_arrival >= 0.0:
+        it.gap_count += 1
+        it.gap_sum += gap
+        it.gap_squares += gap * gap
+    it.last_arrival = now
+
+
+@jit
+def _arrive_by_key(s: State, now: float, i: int, operator: int) -> None:
+    substream = substream_of(s, i, operator)
+    it = at(s.substreams, substream)
+    if it.held:
+        substreams.join(s, i, substream)
+        substreams.keep(s, i, substream)
+    elif at(s.executors, it.owner).queued >= at(s.operators, operator).capacity:
+        lose(s, now, i)
+    else:
+        substreams.join(s, i, substream)
+        enqueue(s, now, it.owner, i)
+
+
+@jit
+def _arrive_at_any(s: State, now: float, i: int, operator: int) -> None:
+    executor = at(s.tuples, i).executor
+    if executor == NONE or not at(s.executors, executor).accepting:
+        if at(s.operators, operator).servers == 0:
+            _wait(s, now, i, operator)
+            return
+        executor = choose(s, i, operator)
+    if at(s.executors, executor).queued >= at(s.operators, operator).capacity:
+        lose(s, now, i)
+    else:
+        enqueue(s, now, executor, i)
+
+
+@jit
+def _arrive_at_shared_queue(s: State, now: float, i: int, operator: int) -> None:
+    executor = idle.take(s, at(s.operators, operator).home)
+    if executor == NONE:
+        _wait(s, now, i, operator)
+    else:
+        enqueue(s, now, executor, i)
+
+
+@jit
+def _wait(s: State, now: float, i: int, operator: int) -> None:
+    """Tuple `i` joins the list from which executors help themselves, if there is room."""
+    it = at(s.operators, operator)
+    if at(s.operators, it.home).waiting >= it.capacity:
+        lose(s, now, i)
+    else:
+        waiting.append(s, i, it.home)
+
+
+@jit
+def _arrive_for_batch(s: State, now: float, i: int, operator: int) -> None:
+    it = at(s.operators, operator)
+    if it.waiting >= it.capacity:
+        lose(s, now, i)
+        return
+    if it.grouping == BY_KEY:
+        substreams.join(s, i, substream_of(s, i, operator))
+    waiting.append(s, i, operator)
+    trigger(s, now, operator)

@@ -1,0 +1,36 @@
+"""How far it is between two executors, how long a record takes for that way, and what receiving it costs."""
+
+from rheostat.sim.engine.codes import NONE
+from rheostat.sim.engine.jit import at, jit
+from rheostat.sim.engine.state import State
+
+PROCESS, NODE, ELSEWHERE = 0, 1, 2
+
+
+@jit
+def distance(s: State, one: int, other: int) -> int:
+    """Ra-Stream's three levels: within a process, between processes of a node, between nodes."""
+    here, there = at(s.executors, one), at(s.executors, other)
+    if here.node != there.node:
+        return ELSEWHERE
+    return PROCESS if here.process == there.process else NODE
+
+
+@jit
+def hop_s(s: State, one: int, other: int) -> float:
+    """How long a record is on its way between two executors."""
+    level = distance(s, one, other)
+    if level == ELSEWHERE:
+        return s.world.node_hop_s
+    return 0.0 if level == PROCESS else s.world.process_hop_s
+
+
+@jit
+def receiving_s(s: State, sender: int, executor: int) -> float:
+    """What it costs `executor` to take a record from another process or node."""
+    if sender == NONE or s.world.node_cost_s + s.world.process_cost_s == 0.0:
+        return 0.0
+    level = distance(s, sender, executor)
+    if level == ELSEWHERE:
+        return s.world.node_cost_s
+    return 0.0 if level == PROCESS else s.world.process_cost_s

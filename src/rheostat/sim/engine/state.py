@@ -1,0 +1,46 @@
+"""The simulator's memory: a few arrays of records, so that the compiled event loop works without Python objects.
+
+Indices stand for things: an operator, an executor, a substream (numbered through over all operators), a tuple in
+the system, a root (one record that entered, with everything derived from it). -1 is "none".
+"""
+
+from typing import Any, NamedTuple
+
+from rheostat.sim.engine.jit import reader_of
+from rheostat.sim.engine.layout import layout
+
+Table = Any
+"""A numpy record array; its fields are those that `layout` gives the table of that name."""
+
+
+class State(NamedTuple):
+    """Every table of the event loop. `world` has one record: the numbers that exist once."""
+
+    world: Table
+    chance: Table
+    heap: Table
+    tuples: Table
+    roots: Table
+    sources: Table
+    rates: Table
+    producers: Table
+    edges: Table
+    values: Table
+    alias: Table
+    cost: Table
+    operators: Table
+    server: Table
+    idle: Table
+    substreams: Table
+    executors: Table
+    nodes: Table
+    histogram: Table
+    tasks: Table
+    cells: Table
+    schedulers: Table
+    loads: Table
+    hashes: Table
+
+
+tables_at = reader_of(State, [layout(table) for table in State._fields])
+"""For compiled code: the state whose tables were handed over by their addresses."""

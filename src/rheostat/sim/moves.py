@@ -1,0 +1,97 @@
+"""Substreams change hands, with their state, for which somebody stands still."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rheostat.duration import seconds
+from rheostat.sim.engine.act import GIVE, HOLD
+from rheostat.sim.engine.codes import MICRO_BATCH, NONE
+from rheostat.sim.fleet import Executor
+from rheostat.sim.pauses import Pauses
+from rheostat.sim.simulation import Simulation
+
+
+class Moves:
+    """The moves under way, by substream."""
+
+    def __init__(self, simulation: Simulation, pauses: Pauses) -> None:
+        self._simulation = simulation
+        self._pauses = pauses
+        self._targets: dict[int, Executor] = {}
+
+    def under_way(self, substream: int) -> bool:
+        return substream in self._targets
+
+    def lead_to(self, executor: Executor) -> bool:
+        """Whether a substream is on its way to `executor`."""
+        return executor in self._targets.values()
+
+    def install(self, operator: str, owners: Sequence[Executor]) -> None:
+        """Say whose each substream is before the run begins."""
+        first = self._simulation.substreams(operator).start
+        for offset, executor in enumerate(owners):
+            self._simulation.act(GIVE, first + offset, executor.index)
+
+    def move(self, operator: str, substreams: Sequence[int], target: Executor) -> None:
+        """Hand substreams of one executor, numbered within the operator, to `target`."""
+        first = self._simulation.substreams(operator).start
+        moved = [first + index for index in substreams]
+        duration_s = self._duration_s(operator, moved)
+        if self._simulation.row(operator).mode == MICRO_BATCH:
+            self._move_between_batches(moved, target, duration_s)
+        else:
+            self._move_between_queues(moved, self._owner(moved[0]), target, duration_s)
+
+    def _duration_s(self, operator: str, substreams: Sequence[int]) -> float:
+        model, cluster = self._simulation.model.operator(operator), self._simulation.model.cluster
+        completed = float(np.sum(self._simulation.state.substreams.completed[list(substreams)]))
+        state_bytes = model.state_bytes * len(substreams) + model.state_bytes_per_record * completed
+        return seconds(cluster.move_delay, "move_delay") + state_bytes / cluster.bandwidth
+
+    def _move_between_batches(self, substreams: Sequence[int], target: Executor, duration_s: float) -> None:
+        """The next batch runs them on `target`, which loads their state first."""
+        self._simulation.state.substreams.owner[list(substreams)] = target.index
+        self._simulation.state.executors[target.index].extra_s += duration_s
+        self._note(duration_s, executors=1)
+
+    def _move_between_queues(
+        self, substreams: Sequence[int], source: Executor, target: Executor, duration_s: float
+    ) -> None:
+        """They are held until their state has arrived and `source` is done with the record that it serves."""
+        simulation = self._simulation
+        self._targets.update(dict.fromkeys(substreams, target))
+        for substream in substreams:
+            simulation.act(HOLD, substream)
+        paused = self._paused(source, target)
+        self._pauses.pause(paused)
+        begun_s = simulation.now_s
+
+        def finish() -> None:
+            if np.any(simulation.state.substreams.serving[list(substreams)] != NONE):
+                simulation.agenda.at(float(simulation.state.executors[source.index].done), finish)
+                return
+            for substream in substreams:
+                simulation.act(GIVE, substream, target.index)
+                del self._targets[substream]
+            self._pauses.resume(paused)
+            self._note(simulation.now_s - begun_s, executors=max(len(paused), 1))
+
+        simulation.agenda.at(simulation.now_s + duration_s, finish)
+
+    def _owner(self, substream: int) -> Executor:
+        index = self._simulation.state.substreams[substream].owner
+        return next(executor for executor in self._simulation.fleet.members.values() if executor.index == index)
+
+    def _paused(self, source: Executor, target: Executor) -> list[Executor]:
+        """Who stands still for a move, beside the substreams themselves."""
+        if self._simulation.model.cluster.pause == "substream":
+            return []
+        if self._simulation.model.cluster.pause == "executors":
+            return [source, target]
+        return list(self._simulation.fleet.members.values())
+
+    def _note(self, duration_s: float, executors: int) -> None:
+        self._simulation.switching_events += 1
+        self._simulation.switching_s += duration_s
+        self._simulation.switching_executor_s += duration_s * executors
