@@ -70,14 +70,12 @@ def task(partition: int, executor: str, rows: int) -> TaskFigures:
     return TaskFigures(partition, partition, executor, "SUCCESS", 0, metrics)
 
 
-def read(
-    meter: OperatorMeter, now_s: float = 100.0, busy_s: float | None = None, sample: BatchTasks | None = None
-) -> OperatorState:
+def read(meter: OperatorMeter, now_s: float = 100.0, sample: BatchTasks | None = None) -> OperatorState:
     meter.look()
     if sample is not None:
         meter.take(sample)
     meter.book({"7": 0, "8": 1}, {"7": 1, "8": 1})
-    return meter.state(now_s, busy_s, "round-robin")
+    return meter.state(now_s, "round-robin")
 
 
 def test_rows_are_counted_once_though_the_stream_hears_of_a_commit_later():
@@ -146,7 +144,7 @@ def test_costs_of_batches_follow_from_the_sample_and_their_rows():
     assert state.batch == Batch(2, 2.0, pytest.approx(2.0 - 0.25 * 140 / 40), 4)
     assert state.busy_s == pytest.approx(0.5 * 140 / 40)
     assert meter.settled_s == pytest.approx({"7": 0.25 * 140 / 40, "8": 0.25 * 140 / 40})
-    assert read(meter, busy_s=3.5).busy_s == 3.5
+    assert read(meter).busy_s == state.busy_s
     assert meter.settled_s is None
 
 
@@ -241,13 +239,16 @@ def test_counters_go_on_when_operators_are_fused_and_split_whatever_the_numbers_
 def test_useful_time_counts_on_from_where_it_was_when_an_operator_is_fused_or_split():
     runtime = FakeRuntime()
     meter = OperatorMeter(runtime, "split")
-    assert read(meter, busy_s=30.0).busy_s == 30.0
+    batch = BatchTasks(0, ((task(0, "7", 10),),))
+    runtime.records[:] = [record(0, 10.0, 10)]
+    assert read(meter, sample=batch).busy_s == 0.25
     runtime.arrange(("split", "count"))
-    assert read(meter, busy_s=500.0).busy_s == 30.0
-    assert read(meter, busy_s=502.0).busy_s == 32.0
+    assert read(meter).busy_s == 0.25
+    runtime.records[:] = [record(0, 20.0, 30)]
+    assert read(meter).busy_s == 1.0
     runtime.arrange(("split",), ("count",))
-    assert read(meter, busy_s=4.0).busy_s == 32.0
-    assert read(meter, busy_s=5.0).busy_s == 33.0
+    runtime.records[:] = [record(0, 30.0, 5)]
+    assert read(meter, sample=batch).busy_s == 1.25
 
 
 def test_what_was_done_in_one_pool_is_not_anothers():

@@ -4,9 +4,9 @@ Pulled by the control loop, from what is there already: the runtime's records of
 in the streams, the pools' last report, and the driver's bookkeeping of executors and tasks. No query is asked and
 none waits. Rows are exact; how they are split over executors and substreams is sampled (see `tasks`).
 
-An operator's useful time is that of its pool's executors where it has the pool to itself, and else follows from the
-sampled tasks. An executor counts as one, whatever its slots: it is useful all the time when all of them are. What a
-task costs however few its rows are is not useful time (see `work`): it belongs to the fixed cost of a batch.
+An operator's useful time is that of its batches that are over, an executor's has what is under way in it as well. An
+executor counts as one, whatever its slots: it is useful all the time when all of them are. What a task costs however
+few its rows are is not useful time (see `work`): it belongs to the fixed cost of a batch.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,6 +25,8 @@ from rheostat.spark.metering.useful import Useful, useful_times
 from rheostat.spark.metering.worked import Worked
 from rheostat.spark.queries.dealer import USUAL_GROUPING
 from rheostat.spark.queries.runtime import Runtime
+
+_SERVING = (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
 
 Member = tuple[str, int]
 """A pool and a number in it."""
@@ -54,7 +56,6 @@ class Meter:
         self._nodes = Nodes(names, cores)
         self._operators = {name: OperatorMeter(runtime, name, base) for name in runtime.topology.operators}
         self._worked = _worked_before(base)
-        self._retired_s: dict[str, float] = {}
         self._rows: dict[Member, Rows] = {}
 
     def read(self) -> Snapshot:
@@ -90,25 +91,31 @@ class Meter:
             runs[run].take(sample)
 
     def _useful(self, report: PoolsReport, seen: Mapping[str, Useful]) -> dict[Member, float]:
-        """Useful time under each number, from that of Spark's executors. What is gone still counts for its pool."""
+        """Useful time under each number, from that of Spark's executors."""
         useful_s: dict[Member, float] = {}
         for member in report.members:
             key = (member.pool, member.number)
             worked = self._worked.setdefault(key, Worked())
             if member.spark is not None and member.spark.id in seen:
-                self._read(worked, seen[member.spark.id], self._measured(report, member.pool))
+                serves = self._measured(report, member.pool) if member.phase in _SERVING else []
+                self._read(worked, seen[member.spark.id], serves)
             useful_s[key] = worked.total_s
         for key in self._worked.keys() - useful_s.keys():
-            self._retired_s[key[0]] = self._retired_s.get(key[0], 0.0) + self._worked.pop(key).total_s
+            del self._worked[key]
             self._rows.pop(key, None)
         return useful_s
 
     def _read(self, worked: Worked, seen: Useful, operators: Sequence[OperatorMeter]) -> None:
+        """When batches have just ended, what is under way waits for the next reading: rows and work then fit. One that
+        serves no `operators` yet warms up."""
         executor = seen.executor.id
         settled = [each.settled_s for each in operators if each.settled_s is not None]
-        if settled:
+        if not operators:
+            worked.settle(executor, 0.0, seen.useful_s)
+        elif settled:
             worked.settle(executor, sum(each.get(executor, 0.0) for each in settled), seen.finished_s)
-        worked.read(executor, seen.useful_s, self._share_of_work(operators, executor))
+        else:
+            worked.read(executor, seen.useful_s, self._share_of_work(operators, executor))
 
     def _measured(self, report: PoolsReport, pool: str) -> list[OperatorMeter]:
         """The operators that `pool` serves; of fused ones the first, which stands for all."""
@@ -121,13 +128,7 @@ class Meter:
         return sum(each for each, _ in sampled) / held_s if held_s else 1.0
 
     def _operator(self, operator: OperatorMeter, report: PoolsReport, now_s: float) -> OperatorState:
-        pool = report.homes.get(operator.name)
-        grouping = report.plan.grouping.get(operator.name, USUAL_GROUPING)
-        alone = pool is not None and report.sharing(pool) == [operator.name]
-        if pool is None or not alone or all(member.spark is None for member in report.members):
-            return operator.state(now_s, None, grouping)
-        present_s = sum(worked.total_s for (name, _), worked in self._worked.items() if name == pool)
-        return operator.state(now_s, self._retired_s.get(pool, 0.0) + present_s, grouping)
+        return operator.state(now_s, report.plan.grouping.get(operator.name, USUAL_GROUPING))
 
     def _executor(self, member: PoolMember, report: PoolsReport, busy_s: Mapping[Member, float]) -> ExecutorState:
         """One that has not come yet has the counters of the one before it; on a local master there are none."""

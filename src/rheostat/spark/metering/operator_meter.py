@@ -66,9 +66,7 @@ class OperatorMeter:
         batch = before.batch or Batch(0, 0.0, 0.0, 0)
         self._completed = before.completed or 0
         self._arrived = before.arrived or 0
-        self._busy_s = self._sampled_s = before.busy_s or 0.0
-        self._elsewhere = False
-        self._untold_s = 0.0
+        self._worked_so_far_s = before.busy_s or 0.0
         self._batches, self._duration_s = batch.count, batch.duration_s
         self._fixed_s, self._tasks = batch.fixed_s or 0.0, float(batch.tasks or 0)
         self._resumed = base is not None
@@ -112,7 +110,6 @@ class OperatorMeter:
         seen: list[BatchRecord] = []
         if query is not self._ran_in and self._ran_in is not None:
             seen += self._count_all(self._ran_in)
-            self._elsewhere = True
         if query is not self._ran_in:
             self._ran_in, self.last_batch = query, -1
         return seen if query is None else [*seen, *self._count_all(query)]
@@ -148,7 +145,7 @@ class OperatorMeter:
         """Split what was counted over executors and substreams; `numbers` and `slots` are those of Spark's
         executors, by its names for them. In another `pool` the numbers are others'."""
         if self._pool not in (None, pool):
-            self._by_executor, self._executor_shares, self._elsewhere = Split(), {}, True
+            self._by_executor, self._executor_shares = Split(), {}
         self._pool = pool
         self._unbooked += sum(map(_rows_in, self._fresh))
         self.settled_s = None
@@ -169,7 +166,7 @@ class OperatorMeter:
         if self._unbooked or self._fresh:
             times = self._times_the_sample(self._unbooked)
             self.settled_s = {executor: times * each for executor, each in useful_s.items()}
-            self._sampled_s += sum(self.settled_s.values())
+            self._worked_so_far_s += sum(self.settled_s.values())
         longest_s = max(useful_s.values(), default=0.0)
         for batch in self._fresh:
             self._tasks += self._sample.count
@@ -178,12 +175,11 @@ class OperatorMeter:
     def _times_the_sample(self, rows: int) -> float:
         return rows / self._sampled_rows if self._sampled_rows else 1.0
 
-    def state(self, now_s: float, busy_s: float | None, grouping: str) -> OperatorState:
-        """`busy_s` is the useful time of its own pool; without one the sampled tasks tell. `grouping` is the one in
-        force, told only where there is a choice: where it is known what the values of records cost."""
+    def state(self, now_s: float, grouping: str) -> OperatorState:
+        """`grouping` is the one in force, told only where there is a choice: where it is known what the values of
+        records cost."""
         if not self.is_first:
             return OperatorState(self.name)
-        self._work(busy_s)
         known = self._waiting is not None
         return OperatorState(
             self.name,
@@ -191,7 +187,7 @@ class OperatorMeter:
             completed=self._completed,
             lost=0,
             queued=self._queued,
-            busy_s=self._busy_s if busy_s is not None or self._sample is not None else None,
+            busy_s=None if self._sample is None else self._worked_so_far_s,
             latency=self._latency,
             oldest_s=self._oldest_s(now_s),
             arrival_scv=self._arrivals.scv(),
@@ -199,13 +195,6 @@ class OperatorMeter:
             batch=Batch(self._batches, self._duration_s, *self._sampled_costs()),
             grouping=grouping if self._has_choice and self._reads_streams else None,
         )
-
-    def _work(self, busy_s: float | None) -> None:
-        """Count on from where it stopped when it came to another query or pool, whatever that one did before."""
-        told_s = self._sampled_s if busy_s is None else busy_s
-        if self._elsewhere:
-            self._elsewhere, self._untold_s = False, self._busy_s - told_s
-        self._busy_s = max(self._busy_s, told_s + self._untold_s)
 
     def portion(self, number: int) -> Portion | None:
         """What the executor of this number did of it; None before the first sample."""
