@@ -99,3 +99,9 @@ def test_a_file_that_does_not_exist_is_named(monkeypatch, capsys):
         cli.main()
     assert end.value.code == 2
     assert "nowhere.json" in capsys.readouterr().err
+
+
+def test_what_overflows_is_null_in_json_and_no_word_that_json_does_not_have(place):
+    code, out, _ = place(changed(edges=[{"from": "read", "to": "split", "rate": 1e308}]), "--json")
+    assert code == 0
+    assert json.loads(out, parse_constant=pytest.fail)["balance"] is None

@@ -1,9 +1,9 @@
 """`rheostat place`: which task goes to which node and process, by traffic and demands alone."""
 
-import json as json_format
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from rheostat.cli.options import Json
@@ -23,4 +23,4 @@ def place_tasks(
 ) -> None:
     """Place the tasks in GRAPH.json (Ra-Stream): on few nodes, those that talk much together."""
     placed = graphfile.place(graphfile.read(graph), nodes, algorithm, seed)
-    print(json_format.dumps(graphfile.as_dict(placed)) if json else graphfile.as_text(placed))
+    print(msgspec.json.encode(graphfile.as_dict(placed)).decode() if json else graphfile.as_text(placed))

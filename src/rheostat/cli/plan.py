@@ -1,9 +1,9 @@
 """`rheostat plan`: how many executors each operator needs, by queueing theory alone."""
 
-import json as json_format
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from rheostat.cli.options import Json
@@ -26,4 +26,4 @@ def plan_allocation(
         raise ConfigError("give either --kmax N or --tmax LATENCY")
     t_max_s = None if tmax is None else positive_seconds(tmax, "--tmax")
     made = planfile.plan(planfile.read(file), kmax, t_max_s, model)
-    print(json_format.dumps(made.as_dict()) if json else made.as_text())
+    print(msgspec.json.encode(made.as_dict()).decode() if json else made.as_text())
