@@ -5,6 +5,7 @@ from rheostat.measure.measures import OperatorMeasures
 from rheostat.measure.rates import Measurer, substream_loads
 from rheostat.plan import Plan, PoolPlan
 from rheostat.snapshot import (
+    Batch,
     ExecutorPhase,
     ExecutorState,
     Latency,
@@ -67,6 +68,14 @@ def test_the_service_rate_is_the_plain_mean_over_active_executors_not_weighted_b
     )
     assert second.service_rate == (80 / 8 + 8 / 4) / 2
     assert second.utilisation == pytest.approx(12.0 / 20.0)
+
+
+def test_with_micro_batches_the_service_rate_is_that_of_all_records_together():
+    _, second = work(
+        snapshot(0.0, executor(0, 0, 0, 0.0), executor(1, 0, 0, 0.0), completed=0, busy_s=0.0, batch=Batch(0, 0.0)),
+        snapshot(9.0, executor(0, 80, 80, 8.0), executor(1, 8, 8, 4.0), completed=88, busy_s=12.0, batch=Batch(2, 9.0)),
+    )
+    assert second.service_rate == 88 / 12
 
 
 def test_arrivals_are_summed_over_executors_when_the_operator_does_not_count_them():

@@ -85,7 +85,7 @@ class _OperatorRates:
         if alone:
             arrival_rate = pool.arrival_rate() if arrival_rate is None else arrival_rate
             completion_rate = pool.completion_rate() if completion_rate is None else completion_rate
-            service_rate = either(pool.service_rate, service_rate)
+            service_rate = _preferred(state, service_rate, pool.service_rate)
             utilisation = either(utilisation, useful / pool.serving if useful is not None and pool.serving else None)
         return OperatorMeasures(
             arrival_rate=arrival_rate,
@@ -112,6 +112,12 @@ class _SourceRate:
         rate = self._rows.rate(max(rows, default=None), snapshot.time_s)
         by_reader = (operators[reader].arrival_rate for reader in self._readers)
         return either(rate, next((known for known in by_reader if known is not None), None))
+
+
+def _preferred(state: OperatorState, own: float | None, executors: float | None) -> float | None:
+    """The mean over executors, so that each counts as one whatever its speed. But records of a micro-batch are done all
+    at once when its longest task is over, and which executor did how many is seldom known as well as their sum."""
+    return either(executors, own) if state.batch is None else either(own, executors)
 
 
 def _mean(latency: Latency | None) -> float | None:
