@@ -69,7 +69,7 @@ def test_many_records_at_once_are_as_one_after_the_other():
 
 
 def test_the_change_is_relative_to_the_snapshot_and_leaves_uncounted_cells_out():
-    before, after = np.array([[1.0, np.nan, 3.0]]), np.array([[1.5, 9.0, 2.5]])
+    before, after = np.array([[1.0, np.nan, 3.0]]), np.array([[1.5, 9.0, 3.5]])
     assert relative_change(before, after) == pytest.approx(1.0 / 4.0)
     assert relative_change(np.zeros((1, 2)), np.zeros((1, 2))) == 0.0
     assert relative_change(np.zeros((1, 2)), np.ones((1, 2))) == 1.0
@@ -164,6 +164,10 @@ def test_new_sketches_start_another_epoch_and_older_replies_are_dropped():
     assert scheduler.loads_s.tolist() == [1.0, 1.0]
     scheduler.assign(np.array([1, 1]))
     assert [request.estimate_s for request in scheduler.take_requests()] == [2.0, 5.0]
+    for request in old:
+        scheduler.receive_reply(SyncReply(request.task, request.epoch, 100.0))
+    assert scheduler.state is SchedulerState.WAIT_ALL
+    assert scheduler.loads_s.tolist() == [2.0, 5.0]
 
 
 def test_each_record_goes_to_the_least_loaded_by_the_estimate_of_that_task():
