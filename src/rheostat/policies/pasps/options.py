@@ -1,10 +1,11 @@
 """What PA-SPS and PSPS can be told. The defaults are the paper's (section 4.1.4)."""
 
+import math
 from typing import Annotated, Literal
 
 import msgspec
 
-from rheostat.duration import Duration, human, positive_seconds
+from rheostat.duration import Duration, human, positive_seconds, seconds
 from rheostat.errors import ConfigError
 from rheostat.forecast import make_model
 from rheostat.policies.policy import PolicyOptions
@@ -53,6 +54,11 @@ class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
         """td in samples."""
         return round(self.td_s / self.sample_s)
 
+    @property
+    def steps_ahead(self) -> int:
+        """How far to look, in samples."""
+        return self.steps
+
 
 class PaSpsOptions(PspsOptions, frozen=True, kw_only=True):
     """PA-SPS's."""
@@ -60,6 +66,12 @@ class PaSpsOptions(PspsOptions, frozen=True, kw_only=True):
     predictor: Annotated[
         str, Told(description="forecasting model: ann, linear, fft, forest, basic (PA-SPS), or another one")
     ] = "ann"
+    lead: Annotated[
+        Duration,
+        Told(
+            description="how much further than td to look, for the busiest td there: replicas are there before a peak"
+        ),
+    ] = 0
     plan_for: Annotated[
         Literal["mean", "high"],
         Told(description='which input to plan for: the one expected ("mean"), or one that is seldom exceeded ("high")'),
@@ -71,4 +83,10 @@ class PaSpsOptions(PspsOptions, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        seconds(self.lead, "lead")
         make_model(self.predictor, self.seed)
+
+    @property
+    def steps_ahead(self) -> int:
+        """td and the lead in samples."""
+        return self.steps + math.ceil(seconds(self.lead, "lead") / self.sample_s)

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from numpy.lib.stride_tricks import sliding_window_view
+
 from rheostat.decision import Decision, Effect, Hold, Scale
-from rheostat.duration import human, positive_seconds
+from rheostat.duration import human, positive_seconds, seconds
 from rheostat.forecast import Forecast, Forecaster, make_model
 from rheostat.forecast.model import Floats
 from rheostat.policies.expectation import Expectation
@@ -59,18 +61,22 @@ class Psps:
         """Events in td at these rates; td need not be a whole number of samples."""
         return float(rates.mean()) * self.options.td_s
 
+    def _when(self) -> str:
+        return f"in the next {human(self.options.td_s)}"
+
     def _plan(self, observation: Observation) -> Sequence[Decision]:
         samples, queued = self._input.window(), _queued(observation)
         if not samples:
             return _hold_all(observation, "the input could not be measured yet")
         if unknown := [name for name, waiting in queued.items() if waiting is None]:
             return _hold_all(observation, f"what waits at {', '.join(unknown)} could not be measured")
-        forecast = self._forecaster.forecast(samples, self.options.steps)
+        forecast = self._forecaster.forecast(samples, self.options.steps_ahead)
         entering = self._events(forecast)
         now_s = observation.snapshot.time_s
-        self.expectation = Expectation(now_s, now_s + self.options.td_s, self._in_interval(forecast.mean))
+        expected = self._in_interval(forecast.mean[: self.options.steps])
+        self.expectation = Expectation(now_s, now_s + self.options.td_s, expected)
         events = self._shares.events(entering, {name: waiting or 0.0 for name, waiting in queued.items()})
-        return self._decisions(observation, events, _expected(forecast, entering, self.options.td_s))
+        return self._decisions(observation, events, _expected(forecast, entering, self._when()))
 
     def _decisions(self, observation: Observation, events: dict[str, float], why: str) -> list[Decision]:
         pools = [operators for pool in observation.plan.pools if (operators := observation.plan.sharing(pool))]
@@ -134,7 +140,15 @@ class PaSps(Psps):
         return Forecaster(make_model(self.options.predictor, self.options.seed), level=self.options.level)
 
     def _events(self, forecast: Forecast) -> float:
-        return self._in_interval(forecast.mean if self.options.plan_for == "mean" else forecast.high)
+        """Of the busiest interval that begins now or within the lead."""
+        wanted = forecast.mean if self.options.plan_for == "mean" else forecast.high
+        return max(self._in_interval(part) for part in sliding_window_view(wanted, self.options.steps))
+
+    def _when(self) -> str:
+        if self.options.steps_ahead == self.options.steps:
+            return super()._when()
+        ahead_s = self.options.td_s + seconds(self.options.lead)
+        return f"in the busiest {human(self.options.td_s)} of the next {human(ahead_s)}"
 
 
 def _queued(observation: Observation) -> dict[str, float | None]:
@@ -146,6 +160,6 @@ def _hold_all(observation: Observation, reason: str) -> list[Decision]:
     return [Hold(operator=operators[0], reason=reason) for operators in pools if operators]
 
 
-def _expected(forecast: Forecast, entering: float, td_s: float) -> str:
-    told = f"{forecast.model} expects {entering:,.0f} events in the next {human(td_s)}"
+def _expected(forecast: Forecast, entering: float, when: str) -> str:
+    told = f"{forecast.model} expects {entering:,.0f} events {when}"
     return told if forecast.problem is None else f"{told} ({forecast.problem})"
