@@ -101,6 +101,25 @@ def test_a_straight_line_scales_before_the_rise_where_basic_comes_after_it() -> 
     assert (sizes(ahead[30])[0] or 0) >= needed > (sizes(behind[30])[0] or 0)
 
 
+@pytest.mark.parametrize(
+    ("slope", "lead", "expected"),
+    [
+        (10.0, "0s", "4,550 events in the next 10s"),  # 410 to 500, as each second has the rate of its end
+        (10.0, "20s", "6,550 events in the busiest 10s of the next 30s"),
+        (10.0, "1500ms", "4,750 events in the busiest 10s of the next 11.5s"),  # in whole samples: 430 to 520
+        (-10.0, "20s", "5,450 events in the busiest 10s of the next 30s"),
+    ],
+)
+def test_with_a_lead_the_busiest_interval_within_it_counts(slope: float, lead: str, expected: str) -> None:
+    def straight(time_s: float) -> float:
+        return slope * time_s + (1000.0 if slope < 0 else 0.0)
+
+    plant = FakePlant(LINE, arrival_rate=straight, service_rate=1000, plan=Plan.initial(LINE, 1))
+    options = {"predictor": "linear", "td": "10s", "lead": lead}
+    decided = decisions(plant, Goal(LINE), "pa-sps", 40, **options)
+    assert decided[40][0].reason.startswith(f"linear expects {expected}:")
+
+
 def test_psps_is_pa_sps_with_the_basic_predictor() -> None:
     def swinging(time_s: float) -> float:
         return 300 + 200 * math.sin(time_s / 20)
@@ -191,6 +210,7 @@ def test_an_executor_without_a_substream_is_not_asked_for() -> None:
         ({"predictor": "crystal-ball"}, "crystal-ball"),
         ({"td": "1s", "sample": "5s"}, "td 1s must be at least one sample of 5s"),
         ({"window": 1}, "window"),
+        ({"lead": "-1s"}, "lead"),
         ({"execution_time": {"one": 0}}, "execution_time of 'one'"),
     ],
 )
