@@ -4,11 +4,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from rheostat.decision import Place
 from rheostat.load import Constant, Shape
 from rheostat.plan import Plan
-from rheostat.sim.model import ClusterModel, OperatorModel, Service, SimModel, SourceModel
+from rheostat.sim.model import ClusterModel, NodeModel, OperatorModel, Service, SimModel, SourceModel
 from rheostat.sim.plant import SimPlant
 from rheostat.topology import Operator, Source, Topology
+
+CHAIN = Topology("chain", [Source("in"), Operator("a", inputs="in"), Operator("b", inputs="a")])
 
 
 def one_operator(**operator) -> Topology:
@@ -57,6 +60,16 @@ def fixed(mean_s: float, **more) -> OperatorModel:
     return OperatorModel(service=Service(mean=mean_s, distribution="fixed"), **more)
 
 
+def nodes(*names, **more):
+    return tuple(NodeModel(name=name, **more) for name in names)
+
+
+def placed(plan, operator, **locations):
+    """`plan` with executor n of `operator` at the location given as `_n`."""
+    spots = {int(number[1:]): spot for number, spot in locations.items()}
+    return plan.after(Place(operator=operator, reason="test", locations=spots))
+
+
 def row(plant: SimPlant, operator: str = "op") -> np.record:
     return plant.cluster.state.operators[plant.cluster.position[operator]]
 
@@ -99,7 +112,7 @@ def count_in_system(plant: SimPlant) -> dict[str, int]:
     for substream in state.substreams:
         walk(int(substream.held_head))
     for operator in state.operators:
-        walk(int(operator.waiting_head), int(operator.waiting))
+        walk(int(operator.queue_head), int(operator.queued))
         walk(int(operator.batch_head), int(operator.batch_rows))
     return dict(zip(plant.topology.operators, counts.tolist(), strict=True))
 

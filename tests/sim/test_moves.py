@@ -8,6 +8,7 @@ from rheostat.decision import Move, Moves, Scale
 from rheostat.load import Step
 from rheostat.plan import Plan
 from rheostat.sim.model import Batches, ClusterModel, OperatorModel, Service
+from rheostat.topology import Operator, Source, Topology
 
 BURST = Step([(0, 100.0), (0.105, 0.0)])
 """With regular gaps: ten records, from 0.01 s to 0.1 s."""
@@ -127,6 +128,46 @@ def test_a_batch_moves_its_substreams_between_two_batches_and_loads_their_state_
     after = it.observe().operator["op"].batch
     assert after.duration_s / after.count > before.duration_s / before.count
     assert it.observe().substreams[0].executor == 1
+
+
+@pytest.mark.parametrize(
+    ("pause", "begins_s", "delays_s"),
+    [("substream", 10.01, (0, 2, 0)), ("executors", 10.01, (2, 2, 0)), ("topology", 11.5, (0, 0, 0))],
+)
+def test_a_move_between_batches_delays_the_new_executor_or_both_or_everybody(pause, begins_s, delays_s):
+    """One record makes the first batch, the other nine the second, for which a move of two seconds comes in time."""
+    batches = fixed(0.1, executors=3, queues="batches", batches=Batches(fixed=0, per_task=0, trigger="10s"))
+    cluster = ClusterModel(move_delay="2s", pause=pause)
+    it = plant(keyed(4), batches, rate=BURST, scv=0, weights=[4, 1, 1, 1], cluster=cluster)
+    plan = moved(Plan.initial(it.topology, 3), [1], 0, 1)
+    it.cluster.advance(9.5)
+    before = [substream.completed for substream in it.observe().substreams]
+    it.apply(plan)
+    assert drained(it, 30.0)
+    work_s = [0.0, 0.0, 0.0]
+    for owner, substream, first in zip(plan.assignment["op"], it.observe().substreams, before, strict=True):
+        work_s[owner] += 0.1 * (substream.completed - first)
+    assert row(it).batch_started == pytest.approx(begins_s)
+    expected_s = max(work + delay for work, delay in zip(work_s, delays_s, strict=True))
+    assert row(it).batch_duration_s == pytest.approx(0.1 + expected_s)
+    assert it.cluster.switching_executor_s == {"substream": 2.0, "executors": 4.0, "topology": 6.0}[pause]
+
+
+def test_where_a_move_pauses_everybody_the_batches_of_other_operators_wait_too():
+    topology = Topology(
+        "mixed", [Source("in"), Operator("a", inputs="in", key="k", substreams=2), Operator("b", inputs="in")]
+    )
+    models = {"a": fixed(0.001, executors=2), "b": fixed(0.001, queues="batches", batches=Batches(fixed=0.1))}
+    it = plant(topology, models, rate=50.0, cluster=ClusterModel(move_delay="5s", pause="topology"))
+    it.cluster.advance(10.0)
+    it.apply(moved(Plan.initial(topology, {"a": 2, "b": 1}), [0], 0, 1, operator="a"))
+    it.cluster.advance(10.5)
+    before = int(row(it, "b").batch_count)
+    it.cluster.advance(14.9)
+    assert row(it, "b").batch_count == before
+    it.cluster.advance(20.0)
+    assert row(it, "b").batch_count > before + 20
+    assert count_in_system(it)["b"] < 50
 
 
 def test_a_batch_goes_on_with_a_leaving_executor_until_its_successor_is_up():

@@ -1,10 +1,7 @@
-from plants import plant
+from plants import CHAIN, plant
 
 from rheostat.decision import Fuse
 from rheostat.plan import Plan
-from rheostat.topology import Operator, Source, Topology
-
-CHAIN = Topology("chain", [Source("in"), Operator("a", inputs="in"), Operator("b", inputs="a")])
 
 
 def test_a_plan_that_fuses_operators_is_an_obstacle_and_everything_runs_on():

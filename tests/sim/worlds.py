@@ -263,7 +263,7 @@ def _check_lists(plant: SimPlant) -> None:
         assert len(set(idle)) == len(idle)
         assert set(idle) <= set(servers) <= set(members)
         rested = [index for index in idle if state.executors[index].current == -1 and not state.executors[index].paused]
-        assert not (it.mode == 1 and it.waiting and rested), "an idle executor rests while records wait"
+        assert not (it.mode == 1 and it.queued and rested), "an idle executor rests while records wait"
 
 
 def _check_calendar(plant: SimPlant) -> None:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from rheostat.duration import seconds
+from rheostat.sim.ahead import ahead_in_batches_s, ahead_in_service_s
 from rheostat.sim.build import GROUPINGS
 from rheostat.sim.cluster import Cluster
 from rheostat.sim.engine import codes
@@ -36,11 +37,14 @@ class Meter:
 
     def read(self) -> Snapshot:
         cluster = self._cluster
-        names = list(cluster.position)
+        names, executors = list(cluster.position), cluster.fleet.members.values()
+        in_batches_s = ahead_in_batches_s(cluster.state)
+        ahead_s = (in_batches_s.sum(axis=1) + ahead_in_service_s(cluster.state)).tolist()
+        booked_s = in_batches_s.sum(axis=0).tolist()
         snapshot = Snapshot(
             time_s=cluster.now_s,
-            operators=tuple(self._operator(position, name) for position, name in enumerate(names)),
-            executors=tuple(self._executor(executor) for executor in cluster.fleet.members.values()),
+            operators=tuple(self._operator(name, ahead) for name, ahead in zip(names, ahead_s, strict=True)),
+            executors=tuple(self._executor(executor, booked_s[executor.index]) for executor in executors),
             substreams=tuple(state for name in names for state in self._substreams(name)),
             streams=self._streams(),
             nodes=self._nodes(),
@@ -56,7 +60,8 @@ class Meter:
         self._cluster.state.operators.latency_max[:] = 0.0
         self._cluster.state.world.latency_max[:] = 0.0
 
-    def _operator(self, position: int, name: str) -> OperatorState:
+    def _operator(self, name: str, ahead_s: float) -> OperatorState:
+        position = self._cluster.position[name]
         row, last = _plain(self._cluster.state.operators[position]), _plain(self._last_operators[position])
         batched = row.mode == codes.MICRO_BATCH
         return OperatorState(
@@ -65,7 +70,7 @@ class Meter:
             completed=int(row.completed),
             lost=int(row.lost),
             queued=int(row.arrived - row.completed - row.lost),
-            busy_s=self._operator_busy_s(position),
+            busy_s=float(row.service_sum) - ahead_s,
             latency=self._latency(1 + position, row, last, int(row.completed - last.completed)),
             oldest_s=oldest_waiting_s(self._cluster, name),
             arrival_scv=_scv(*_growth(row, last, "gap_count", "gap_sum", "gap_squares")),
@@ -93,9 +98,9 @@ class Meter:
             scv=_scv(count, total, float(now.latency_squares - last.latency_squares)),
         )
 
-    def _executor(self, executor: Executor) -> ExecutorState:
+    def _executor(self, executor: Executor, ahead_s: float) -> ExecutorState:
         row = _plain(self._cluster.state.executors[executor.index])
-        busy_s = float(row.busy_s) - self._work_ahead_s(row)
+        busy_s = float(row.busy_s) - ahead_s
         if row.current != codes.NONE:
             busy_s += self._cluster.now_s - float(row.started)
         return ExecutorState(
@@ -111,23 +116,6 @@ class Meter:
             node=executor.node,
             process=executor.process,
         )
-
-    def _work_ahead_s(self, row: SimpleNamespace) -> float:
-        """What an executor still has to do of its share in a batch: booked when the batch began, not yet worked."""
-        return float(min(max(row.free_at - self._cluster.now_s, 0.0), row.ahead_s))
-
-    def _operator_busy_s(self, position: int) -> float:
-        """Service drawn so far, without what is still ahead of those who are at it."""
-        state, now_s = self._cluster.state, self._cluster.now_s
-        first = position * int(state.world[0].width)
-        busy_s = float(state.operators[position].service_sum)
-        for index in state.server.executor[first : first + int(state.operators[position].servers)]:
-            row = _plain(state.executors[index])
-            if row.current != codes.NONE and state.tuples[row.current].operator == position:
-                busy_s -= float(row.done) - now_s
-            elif state.operators[position].batch_rows:
-                busy_s -= self._work_ahead_s(row)
-        return busy_s
 
     def _substreams(self, name: str) -> list[SubstreamState]:
         """Column by column: a record's fields one at a time would cost more than the whole rest of a reading."""

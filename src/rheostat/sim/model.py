@@ -137,9 +137,11 @@ class ClusterModel(Spec, frozen=True):
     `substream`s themselves, both `executors`, or the whole `topology`. `pause_on_add` and `pause_on_remove` stop
     the topology for a change of size; `restart`, if given, for every change but that of a grouping, as Storm does.
     With `restart_loses` what waits at the operators that change is lost by it, unless it can be read again (batches).
+    Between micro-batches the new executor loads the state of substreams at the beginning of its next batch.
     A share `odd_share` of executors has speed `odd_speed` instead of 1. Records sent between processes and nodes
     take `process_hop` and `node_hop`, and cost the executor that receives them `process_cost` and `node_cost` of
-    work. A record that takes longer than `timeout` counts as late.
+    work; where any executor may take one (a shared queue, a batch without keys) it takes the mean way to all of them.
+    A record that takes longer than `timeout` counts as late.
     """
 
     start: Duration = "4s"

@@ -37,11 +37,11 @@ class Moves:
         """Hand substreams of one executor, numbered within the operator, to `target`."""
         first = self._simulation.substreams(operator).start
         moved = [first + index for index in substreams]
-        duration_s = self._duration_s(operator, moved)
+        source, duration_s = self._owner(moved[0]), self._duration_s(operator, moved)
         if self._simulation.row(operator).mode == MICRO_BATCH:
-            self._move_between_batches(moved, target, duration_s)
+            self._move_between_batches(moved, source, target, duration_s)
         else:
-            self._move_between_queues(moved, self._owner(moved[0]), target, duration_s)
+            self._move_between_queues(moved, source, target, duration_s)
 
     def _duration_s(self, operator: str, substreams: Sequence[int]) -> float:
         model, cluster = self._simulation.model.operator(operator), self._simulation.model.cluster
@@ -49,11 +49,21 @@ class Moves:
         state_bytes = model.state_bytes * len(substreams) + model.state_bytes_per_record * completed
         return seconds(cluster.move_delay, "move_delay") + state_bytes / cluster.bandwidth
 
-    def _move_between_batches(self, substreams: Sequence[int], target: Executor, duration_s: float) -> None:
-        """The next batch runs them on `target`, which loads their state first."""
-        self._simulation.state.substreams.owner[list(substreams)] = target.index
-        self._simulation.state.executors[target.index].extra_s += duration_s
-        self._note(duration_s, executors=1)
+    def _move_between_batches(
+        self, substreams: Sequence[int], source: Executor, target: Executor, duration_s: float
+    ) -> None:
+        """The next batch runs them on `target`, which loads their state first; `source` waits as long where both pause.
+
+        Where everything pauses, the state moves meanwhile.
+        """
+        state, paused = self._simulation.state, self._paused(source, target)
+        state.substreams.owner[list(substreams)] = target.index
+        if self._pauses_everything:
+            self._pauses.pause_topology(duration_s)
+        else:
+            for executor in paused or [target]:
+                state.executors[executor.index].extra_s += duration_s
+        self._note(duration_s, executors=max(len(paused), 1))
 
     def _move_between_queues(
         self, substreams: Sequence[int], source: Executor, target: Executor, duration_s: float
@@ -63,8 +73,9 @@ class Moves:
         self._targets.update(dict.fromkeys(substreams, target))
         for substream in substreams:
             simulation.act(HOLD, substream)
-        paused = self._paused(source, target)
+        paused, batched = self._paused(source, target), self._paused_batches()
         self._pauses.pause(paused)
+        self._pauses.hold_batches(batched)
         begun_s = simulation.now_s
 
         def finish() -> None:
@@ -75,6 +86,7 @@ class Moves:
                 simulation.act(GIVE, substream, target.index)
                 del self._targets[substream]
             self._pauses.resume(paused)
+            self._pauses.release_batches(batched)
             self._note(simulation.now_s - begun_s, executors=max(len(paused), 1))
 
         simulation.agenda.at(simulation.now_s + duration_s, finish)
@@ -85,11 +97,18 @@ class Moves:
 
     def _paused(self, source: Executor, target: Executor) -> list[Executor]:
         """Who stands still for a move, beside the substreams themselves."""
-        if self._simulation.model.cluster.pause == "substream":
-            return []
-        if self._simulation.model.cluster.pause == "executors":
-            return [source, target]
-        return list(self._simulation.fleet.members.values())
+        if self._pauses_everything:
+            return list(self._simulation.fleet.members.values())
+        return [source, target] if self._simulation.model.cluster.pause == "executors" else []
+
+    def _paused_batches(self) -> list[str]:
+        """Whose batches stand still for a move."""
+        batched = [name for name in self._simulation.position if self._simulation.row(name).mode == MICRO_BATCH]
+        return batched if self._pauses_everything else []
+
+    @property
+    def _pauses_everything(self) -> bool:
+        return self._simulation.model.cluster.pause == "topology"
 
     def _note(self, duration_s: float, executors: int) -> None:
         self._simulation.switching_events += 1

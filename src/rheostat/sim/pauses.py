@@ -49,13 +49,15 @@ class Pauses:
 
     def pause_batches(self, operators: Sequence[str], duration_s: float) -> None:
         """Start no batch of `operators` for a while."""
-        simulation = self._simulation
+        self.hold_batches(operators)
+        self._simulation.agenda.at(self._simulation.now_s + duration_s, lambda: self.release_batches(operators))
+
+    def hold_batches(self, operators: Iterable[str]) -> None:
+        """Start no batch of `operators` until they are released."""
         for name in operators:
-            simulation.row(name).paused += 1
+            self._simulation.row(name).paused += 1
 
-        def go_on() -> None:
-            for name in operators:
-                simulation.row(name).paused -= 1
-                wake(simulation, name)
-
-        simulation.agenda.at(simulation.now_s + duration_s, go_on)
+    def release_batches(self, operators: Iterable[str]) -> None:
+        for name in operators:
+            self._simulation.row(name).paused -= 1
+            wake(self._simulation, name)

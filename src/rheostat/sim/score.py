@@ -114,7 +114,7 @@ def oldest_waiting_s(cluster: Cluster, name: str) -> float:
         first = position * int(state.world[0].width)
         executors = state.executors[state.server.executor[first : first + int(row.servers)]]
         queue_heads = executors.queue_head[executors.queued > 0]
-        own = [row.waiting_head] if row.waiting else []
+        own = [row.queue_head] if row.queued else []
         batch = [row.batch_head] if row.batch_rows else []
         heads = np.concatenate([executors.current, queue_heads, own, batch]).astype(np.int64)
     present = heads[heads != codes.NONE]

@@ -111,7 +111,9 @@ class Staff:
         strike_off(self._simulation, executor, executor.operators)
         self._simulation.fleet.renumber(executor, self._simulation.fleet.next_standby())
         executor.phase = ExecutorPhase.WARM
-        self._simulation.state.executors[executor.index].paused += 1
+        row = self._simulation.state.executors[executor.index]
+        row.paused += 1
+        row.extra_s = 0.0
 
     def relocate(self, executor: Executor, node: str, process: int | None) -> None:
         """Move an executor with its work to another node; it is down as long as a new one takes to start."""

@@ -1,6 +1,6 @@
 """A tuple reaches its operator: it goes to an executor, waits for one, waits for the next batch, or is lost."""
 
-from rheostat.sim.engine import idle, substreams, waiting
+from rheostat.sim.engine import idle, queue, substreams
 from rheostat.sim.engine.batches import trigger
 from rheostat.sim.engine.codes import BY_KEY, NONE, OWN_QUEUES, SHARED_QUEUE
 from rheostat.sim.engine.grouping.choose import choose, substream_of
@@ -79,21 +79,22 @@ def _arrive_at_shared_queue(s: State, now: float, i: int, operator: int) -> None
 
 @jit
 def _wait(s: State, now: float, i: int, operator: int) -> None:
-    """Tuple `i` joins the list from which executors help themselves, if there is room."""
+    """Tuple `i` joins the queue from which executors help themselves, if there is room."""
     it = at(s.operators, operator)
-    if at(s.operators, it.home).waiting >= it.capacity:
+    home = at(s.operators, it.home)
+    if home.queued >= it.capacity:
         lose(s, now, i)
     else:
-        waiting.append(s, i, it.home)
+        queue.append(s, home, i)
 
 
 @jit
 def _arrive_for_batch(s: State, now: float, i: int, operator: int) -> None:
     it = at(s.operators, operator)
-    if it.waiting >= it.capacity:
+    if it.queued >= it.capacity:
         lose(s, now, i)
         return
     if it.grouping == BY_KEY:
         substreams.join(s, i, substream_of(s, i, operator))
-    waiting.append(s, i, operator)
+    queue.append(s, it, i)
     trigger(s, now, operator)

@@ -2,12 +2,14 @@
 
 from rheostat.sim.engine import cores, draw
 from rheostat.sim.engine.codes import BATCH_GREEDY, BY_KEY, NONE
+from rheostat.sim.engine.distance import receiving_s
 from rheostat.sim.engine.grouping import batch_greedy
 from rheostat.sim.engine.grouping.choose import choose
 from rheostat.sim.engine.grouping.turns import server
 from rheostat.sim.engine.heap import BATCH_END, TRIGGER, push
 from rheostat.sim.engine.jit import at, jit
 from rheostat.sim.engine.service import note_service
+from rheostat.sim.engine.shares import book
 from rheostat.sim.engine.state import State
 
 
@@ -18,7 +20,7 @@ def trigger(s: State, now: float, operator: int) -> None:
     Through the calendar even when it is due at once: what arrives at the same moment belongs to it.
     """
     it = at(s.operators, operator)
-    if it.batch_code == NONE and it.waiting > 0 and it.paused == 0:
+    if it.batch_code == NONE and it.queued > 0 and it.paused == 0:
         due = max(now, it.batch_started + it.batch_trigger_s)
         it.batch_code = push(s, due, TRIGGER, operator)
 
@@ -31,17 +33,17 @@ def start_batch(s: State, now: float, operator: int) -> None:
     if it.paused > 0 or it.servers == 0:
         return
     it.batch_started = now
-    it.batch_head = it.waiting_head
-    it.batch_rows = min(it.waiting, it.batch_limit)
+    it.batch_head = it.queue_head
+    it.batch_rows = min(it.queued, it.batch_limit)
     if it.grouping == BATCH_GREEDY:
         batch_greedy.assign(s, operator)
     for _ in range(it.batch_rows):
-        it.batch_tail = it.waiting_head
+        it.batch_tail = it.queue_head
         _give_to_task(s, it.batch_tail, operator)
-        it.waiting_head = at(s.tuples, it.batch_tail).next
+        it.queue_head = at(s.tuples, it.batch_tail).next
     at(s.tuples, it.batch_tail).next = NONE
-    it.waiting -= it.batch_rows
-    it.batch_code = push(s, _end(s, now + _overhead_s(s, operator), now, operator), BATCH_END, operator)
+    it.queued -= it.batch_rows
+    it.batch_code = push(s, _end(s, now + _overhead_s(s, operator), operator), BATCH_END, operator)
 
 
 @jit
@@ -49,7 +51,8 @@ def _give_to_task(s: State, i: int, operator: int) -> None:
     row = at(s.tuples, i)
     row.executor = choose(s, i, operator)
     it = at(s.executors, row.executor)
-    time = draw.service_s(s, operator, row.value) / it.speed
+    work = draw.service_s(s, operator, row.value) + receiving_s(s, row.sender, row.executor)
+    time = work / it.speed
     row.service_s = time
     note_service(s, operator, time)
     if it.rows == 0:
@@ -82,27 +85,13 @@ def _overhead_s(s: State, operator: int) -> float:
 
 
 @jit
-def _end(s: State, ready: float, now: float, operator: int) -> float:
+def _end(s: State, ready: float, operator: int) -> float:
     """When the batch will be done whose tasks can begin at `ready`: with the last share of work, all in parallel."""
     end = ready
     for position in range(at(s.operators, operator).servers):
         executor = server(s, operator, position)
         it = at(s.executors, executor)
         if it.work_s + it.extra_s > 0.0:
-            _book(s, ready, now, operator, executor)
+            book(s, ready, operator, executor)
             end = max(end, it.free_at)
     return end
-
-
-@jit
-def _book(s: State, ready: float, now: float, operator: int, executor: int) -> None:
-    """`executor` does its share when it can; one that several operators share does one share after the other."""
-    it = at(s.executors, executor)
-    work = it.work_s * cores.crowding(s, it.node)
-    begin = max(ready, it.free_at, it.away_until)
-    it.ahead_s = work + min(it.ahead_s, max(0.0, it.free_at - now))
-    it.free_at = begin + work + it.extra_s
-    it.busy_s += work
-    at(s.operators, operator).service_sum += work - it.work_s
-    it.work_s = 0.0
-    it.extra_s = 0.0

@@ -3,12 +3,13 @@
 What goes back keeps the order within its substream.
 """
 
-from rheostat.sim.engine import queue, substreams, waiting
+from rheostat.sim.engine import queue, substreams
 from rheostat.sim.engine.batches import leave_task
 from rheostat.sim.engine.codes import NONE
 from rheostat.sim.engine.heap import cancel
 from rheostat.sim.engine.jit import at, jit
 from rheostat.sim.engine.service import stop
+from rheostat.sim.engine.shares import take_back
 from rheostat.sim.engine.state import State
 from rheostat.sim.engine.tuples import lose
 
@@ -28,7 +29,7 @@ def interrupt(s: State, executor: int) -> None:
         substreams.keep_first(s, i, substream)
         it.handed_on += 1
     else:
-        queue.put_first(s, i, executor)
+        queue.put_first(s, it, i, i, 1)
 
 
 @jit
@@ -39,8 +40,9 @@ def give_back(s: State, executor: int, operator: int) -> None:
     for _ in range(it.queued):
         following = at(s.tuples, i).next
         if at(s.tuples, i).operator == operator:
-            queue.cut_out(s, executor, kept, i, following)
-            waiting.append(s, i, at(s.operators, operator).home)
+            queue.cut_out(s, it, kept, i, following)
+            it.handed_on += 1
+            queue.append(s, at(s.operators, at(s.operators, operator).home), i)
         else:
             kept = i
         i = following
@@ -53,15 +55,15 @@ def lose_queue(s: State, executor: int) -> None:
     it = at(s.executors, executor)
     while it.queued > 0:
         it.handed_on += 1
-        lose(s, s.world.now, queue.take(s, executor))
+        lose(s, s.world.now, queue.take(s, it))
 
 
 @jit
 def lose_waiting(s: State, operator: int) -> None:
     """What the executors of `operator` would have helped themselves to is gone."""
-    home = at(s.operators, operator).home
-    while at(s.operators, home).waiting > 0:
-        lose(s, s.world.now, waiting.take(s, home))
+    home = at(s.operators, at(s.operators, operator).home)
+    while home.queued > 0:
+        lose(s, s.world.now, queue.take(s, home))
 
 
 @jit
@@ -74,12 +76,7 @@ def abandon_batch(s: State, operator: int) -> None:
     if it.batch_rows == 0:
         return
     _give_up_tasks(s, operator)
-    if it.waiting == 0:
-        it.waiting_tail = it.batch_tail
-    else:
-        at(s.tuples, it.batch_tail).next = it.waiting_head
-    it.waiting_head = it.batch_head
-    it.waiting += it.batch_rows
+    queue.put_first(s, it, it.batch_head, it.batch_tail, it.batch_rows)
     it.batch_head = NONE
     it.batch_rows = 0
 
@@ -90,12 +87,7 @@ def _give_up_tasks(s: State, operator: int) -> None:
     i = at(s.operators, operator).batch_head
     while i != NONE:
         executor = at(s.tuples, i).executor
-        it = at(s.executors, executor)
-        if it.free_at > s.world.now:
-            undone = min(it.free_at - s.world.now, it.ahead_s)
-            it.busy_s -= undone
-            at(s.operators, operator).service_sum -= undone
-            it.free_at = s.world.now
-        it.handed_on += 1
+        take_back(s, s.world.now, operator, executor)
+        at(s.executors, executor).handed_on += 1
         leave_task(s, executor)
         i = at(s.tuples, i).next

@@ -1,6 +1,7 @@
 """How far it is between two executors, how long a record takes for that way, and what receiving it costs."""
 
 from rheostat.sim.engine.codes import NONE
+from rheostat.sim.engine.grouping.turns import server
 from rheostat.sim.engine.jit import at, jit
 from rheostat.sim.engine.state import State
 
@@ -23,6 +24,15 @@ def hop_s(s: State, one: int, other: int) -> float:
     if level == ELSEWHERE:
         return s.world.node_hop_s
     return 0.0 if level == PROCESS else s.world.process_hop_s
+
+
+@jit
+def mean_hop_s(s: State, one: int, operator: int) -> float:
+    """How long a record is on its way to the executors of `operator`, any of which may take it: the mean over them."""
+    total, servers = 0.0, at(s.operators, operator).servers
+    for position in range(servers):
+        total += hop_s(s, one, server(s, operator, position))
+    return total / servers
 
 
 @jit

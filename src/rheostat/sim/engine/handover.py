@@ -3,7 +3,7 @@
 All keep the order within a substream.
 """
 
-from rheostat.sim.engine import idle, queue, substreams, waiting
+from rheostat.sim.engine import idle, queue, substreams
 from rheostat.sim.engine.codes import NONE, SHARED_QUEUE
 from rheostat.sim.engine.grouping.turns import next_in_turn
 from rheostat.sim.engine.jit import at, jit
@@ -15,13 +15,13 @@ from rheostat.sim.engine.state import State
 def hold(s: State, substream: int) -> None:
     """Keep the substream's waiting tuples, and those that come, away from any executor."""
     at(s.substreams, substream).held = 1
-    owner = at(s.substreams, substream).owner
-    it = at(s.executors, owner)
+    it = at(s.executors, at(s.substreams, substream).owner)
     i, kept = it.queue_head, NONE
     for _ in range(it.queued):
         following = at(s.tuples, i).next
         if at(s.tuples, i).substream == substream:
-            queue.cut_out(s, owner, kept, i, following)
+            queue.cut_out(s, it, kept, i, following)
+            it.handed_on += 1
             substreams.keep(s, i, substream)
         else:
             kept = i
@@ -57,10 +57,11 @@ def resume(s: State, executor: int) -> None:
 def deal_out(s: State, operator: int) -> None:
     """Give what the operator itself keeps to its executors: it came, or came back, while none could take it."""
     it = at(s.operators, operator)
+    home = at(s.operators, it.home)
     if it.servers == 0:
         return
-    for _ in range(at(s.operators, it.home).waiting):
+    for _ in range(home.queued):
         executor = idle.take(s, it.home) if it.mode == SHARED_QUEUE else next_in_turn(s, operator)
         if executor == NONE:
             return
-        enqueue(s, s.world.now, executor, waiting.take(s, it.home))
+        enqueue(s, s.world.now, executor, queue.take(s, home))

@@ -81,7 +81,7 @@ _EDGE = {"target": 0, "selectivity": 1.0, "emission": ROUNDED, "bulk": 1, "most"
 # Distributions of values, by Walker's alias tables that lie one behind the other.
 _VALUES = {"start": 0, "length": 0}
 _ALIAS = {"probability": 1.0, "other": 0}
-# `home` is the operator whose lists of waiting tuples and idle executors are used: another one's in a shared pool.
+# `home` is the operator whose queue and list of idle executors are used: another one's in a shared pool.
 # `slot` is where the tables below keep what its grouping remembers of each executor, if it remembers anything.
 _OPERATOR = {
     "mode": OWN_QUEUES,
@@ -118,9 +118,9 @@ _OPERATOR = {
     "service_count": 0,
     "service_sum": 0.0,
     "service_squares": 0.0,
-    "waiting_head": NONE,
-    "waiting_tail": NONE,
-    "waiting": 0,
+    "queue_head": NONE,
+    "queue_tail": NONE,
+    "queued": 0,
     "servers": 0,
     "idles": 0,
     "batch_fixed_s": 0.0,
@@ -178,9 +178,10 @@ _EXECUTOR = {
     "free_at": 0.0,
     "extra_s": 0.0,
     "work_s": 0.0,
-    "ahead_s": 0.0,
 }
 _SERVER = {"executor": NONE}
+# An executor's share of an operator's latest batch: until when it is busy with it, and with how much work.
+_SHARE = {"end": 0.0, "work_s": 0.0}
 _NODE = {"cores": np.inf, "busy": 0}
 # What a grouping remembers of one executor of one operator: load-aware the first four, OSG the others.
 _TASK = {
@@ -215,6 +216,7 @@ NEUTRAL: dict[str, dict[str, Any]] = {
     "operators": _OPERATOR,
     "server": _SERVER,
     "idle": _SERVER,
+    "shares": _SHARE,
     "substreams": _SUBSTREAM,
     "executors": _EXECUTOR,
     "nodes": _NODE,

@@ -55,6 +55,7 @@ def allocate(z: Sizes) -> State:
         "operators": z.operators,
         "server": z.operators * z.executors,
         "idle": z.operators * z.executors,
+        "shares": z.operators * z.executors,
         "substreams": z.substreams,
         "executors": z.executors,
         "nodes": z.nodes,
@@ -96,6 +97,7 @@ def with_more_executors(state: State) -> State:
         executors=_longer("executors", state.executors, count),
         server=_wider_rows("server", state.server, count),
         idle=_wider_rows("idle", state.idle, count),
+        shares=_wider_rows("shares", state.shares, count),
         heap=_longer("heap", state.heap, count),
     )
     if world.groupings:
@@ -130,6 +132,7 @@ def reset_executor(state: State, executor: int) -> None:
     """Make the record of `executor` as good as new, and let every grouping forget who had it before."""
     state.executors[executor] = neutral("executors")
     width, cells = int(state.world[0].width), int(state.world[0].sketch_cells)
+    state.shares[executor::width] = neutral("shares")
     for slot in range(int(state.world[0].groupings)):
         task = slot * width + executor
         state.tasks[task] = neutral("tasks")

@@ -1,4 +1,10 @@
-"""An executor's own queue, first come, first served; tuples can be put first again and be cut out of it."""
+"""A queue, first come, first served: an executor's own, or the one that an operator keeps for whoever takes from it.
+
+Operators queue what all their executors share, the input of the next batch, and what came while nobody served. `it` is
+the record of the executor or operator whose queue it is.
+"""
+
+from typing import Any
 
 from rheostat.sim.engine.codes import NONE
 from rheostat.sim.engine.jit import at, jit
@@ -6,8 +12,8 @@ from rheostat.sim.engine.state import State
 
 
 @jit
-def append(s: State, i: int, executor: int) -> None:
-    it = at(s.executors, executor)
+def append(s: State, it: Any, i: int) -> None:
+    """Tuple `i` comes last."""
     at(s.tuples, i).next = NONE
     if it.queued == 0:
         it.queue_head = i
@@ -18,9 +24,8 @@ def append(s: State, i: int, executor: int) -> None:
 
 
 @jit
-def take(s: State, executor: int) -> int:
+def take(s: State, it: Any) -> int:
     """The first of them, which there must be."""
-    it = at(s.executors, executor)
     i = it.queue_head
     it.queue_head = at(s.tuples, i).next
     it.queued -= 1
@@ -28,19 +33,18 @@ def take(s: State, executor: int) -> int:
 
 
 @jit
-def put_first(s: State, i: int, executor: int) -> None:
-    it = at(s.executors, executor)
+def put_first(s: State, it: Any, first: int, last: int, count: int) -> None:
+    """`count` tuples, chained from `first` to `last`, come before all others."""
     if it.queued == 0:
-        it.queue_tail = i
-    at(s.tuples, i).next = it.queue_head
-    it.queue_head = i
-    it.queued += 1
+        it.queue_tail = last
+    at(s.tuples, last).next = it.queue_head
+    it.queue_head = first
+    it.queued += count
 
 
 @jit
-def cut_out(s: State, executor: int, before: int, i: int, following: int) -> None:
-    """Take tuple `i`, which stands between the other two, out of the queue: it goes on elsewhere."""
-    it = at(s.executors, executor)
+def cut_out(s: State, it: Any, before: int, i: int, following: int) -> None:
+    """Take tuple `i`, which stands between the other two, out of the queue."""
     if before == NONE:
         it.queue_head = following
     else:
@@ -48,4 +52,3 @@ def cut_out(s: State, executor: int, before: int, i: int, following: int) -> Non
     if it.queue_tail == i:
         it.queue_tail = before
     it.queued -= 1
-    it.handed_on += 1

@@ -1,6 +1,6 @@
 """An executor serves one tuple after the other: it gets them, begins, stops, and looks for the next."""
 
-from rheostat.sim.engine import cores, draw, idle, queue, substreams, waiting
+from rheostat.sim.engine import cores, draw, idle, queue, substreams
 from rheostat.sim.engine.codes import NONE
 from rheostat.sim.engine.distance import receiving_s
 from rheostat.sim.engine.heap import DONE, push
@@ -16,7 +16,7 @@ def enqueue(s: State, now: float, executor: int, i: int) -> None:
     if it.current == NONE and it.queued == 0 and it.paused == 0:
         serve(s, now, executor, i)
     else:
-        queue.append(s, i, executor)
+        queue.append(s, it, i)
 
 
 @jit
@@ -66,16 +66,17 @@ def stop(s: State, now: float, executor: int) -> None:
 
 @jit
 def take_next(s: State, executor: int) -> int:
-    """What `executor` serves next: from its own queue, or from the list it shares; NONE leaves it idle."""
+    """What `executor` serves next: from its own queue, or from the one it shares; NONE leaves it idle."""
     it = at(s.executors, executor)
     if it.paused > 0:
         return NONE
     if it.queued > 0:
-        return queue.take(s, executor)
+        return queue.take(s, it)
     if it.home == NONE or not it.accepting:
         return NONE
-    if at(s.operators, it.home).waiting > 0:
+    home = at(s.operators, it.home)
+    if home.queued > 0:
         it.arrived += 1
-        return waiting.take(s, it.home)
+        return queue.take(s, home)
     idle.enlist(s, executor)
     return NONE

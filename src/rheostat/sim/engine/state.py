@@ -31,6 +31,7 @@ class State(NamedTuple):
     operators: Table
     server: Table
     idle: Table
+    shares: Table
     substreams: Table
     executors: Table
     nodes: Table

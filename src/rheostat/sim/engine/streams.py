@@ -2,8 +2,8 @@
 
 from rheostat.sim.engine import draw, randomness, tuples
 from rheostat.sim.engine.arrival import arrive
-from rheostat.sim.engine.codes import NONE, OWN_QUEUES
-from rheostat.sim.engine.distance import hop_s
+from rheostat.sim.engine.codes import BY_KEY, NONE, OWN_QUEUES
+from rheostat.sim.engine.distance import hop_s, mean_hop_s
 from rheostat.sim.engine.grouping.choose import choose
 from rheostat.sim.engine.heap import TRANSIT, push
 from rheostat.sim.engine.jit import at, jit
@@ -38,12 +38,10 @@ def _emit_to_one(s: State, now: float, producer: int, root: int, value: int, exe
 @jit
 def _send(s: State, now: float, edge: int, root: int, value: int, executor: int) -> None:
     i = _write(s, edge, root, value, executor)
-    target = at(s.edges, edge).target
-    if executor != NONE and s.world.longest_hop_s > 0.0 and _has_own_queues(s, target):
-        at(s.tuples, i).executor = choose(s, i, target)
-        delay = hop_s(s, executor, at(s.tuples, i).executor)
-        if delay > 0.0:
-            push(s, now + delay, TRANSIT, i)
+    if executor != NONE and s.world.longest_hop_s > 0.0:
+        way = _way_s(s, i)
+        if way > 0.0:
+            push(s, now + way, TRANSIT, i)
             return
     arrive(s, now, i)
 
@@ -68,6 +66,13 @@ def _write(s: State, edge: int, root: int, value: int, executor: int) -> int:
 
 
 @jit
-def _has_own_queues(s: State, operator: int) -> bool:
-    it = at(s.operators, operator)
-    return it.mode == OWN_QUEUES and it.servers > 0
+def _way_s(s: State, i: int) -> float:
+    """How long tuple `i` is on its way: to the executor that gets it, where that is known when it is sent."""
+    it = at(s.tuples, i)
+    target = at(s.operators, it.operator)
+    if target.servers == 0:
+        return 0.0
+    if target.mode == OWN_QUEUES or target.grouping == BY_KEY:
+        it.executor = choose(s, i, it.operator)
+        return hop_s(s, it.sender, it.executor)
+    return mean_hop_s(s, it.sender, it.operator)

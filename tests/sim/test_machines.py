@@ -1,25 +1,13 @@
-"""Machines: slots, cores that executors share, speeds, and the way from one to the other."""
+"""Machines: slots, cores that executors share, speeds, and moving to another one."""
 
 import pytest
-from plants import drained, executor_row, exponential, fixed, one_operator, plant, realise, row, strangers
+from plants import CHAIN, drained, executor_row, fixed, nodes, one_operator, placed, plant, realise, row
 
-from rheostat.decision import Location, Place, Scale
+from rheostat.decision import Location, Scale
 from rheostat.errors import PlantError
 from rheostat.load import Step
 from rheostat.plan import Plan
 from rheostat.sim.model import Batches, ClusterModel, NodeModel
-from rheostat.topology import Operator, Source, Topology
-
-CHAIN = Topology("chain", [Source("in"), Operator("a", inputs="in"), Operator("b", inputs="a")])
-
-
-def nodes(*names, **more):
-    return tuple(NodeModel(name=name, **more) for name in names)
-
-
-def placed(plan, operator, **locations):
-    spots = {int(number[1:]): spot for number, spot in locations.items()}
-    return plan.after(Place(operator=operator, reason="test", locations=spots))
 
 
 def busy_by_node(it):
@@ -121,106 +109,6 @@ def test_an_unknown_node_is_refused_by_name():
     plan = placed(Plan.initial(it.topology), "op", _0=Location("lift"))
     with pytest.raises(PlantError, match="there is no node 'lift'; did you mean 'left'"):
         it.apply(plan)
-
-
-@pytest.mark.parametrize(
-    ("where", "expected_s"),
-    [
-        ({"a": Location("x", 7), "b": Location("x", 7)}, 0.0),
-        ({"a": Location("x", 7), "b": Location("x", 8)}, 0.1),
-        ({"a": Location("x", 7), "b": Location("y", 9)}, 0.5),
-    ],
-)
-def test_a_record_pays_for_its_way_by_the_distance(where, expected_s):
-    cluster = ClusterModel(start=0, process_hop=0.1, node_hop=0.5, nodes=nodes("x", "y"))
-    plan = Plan.initial(CHAIN)
-    for operator, spot in where.items():
-        plan = placed(plan, operator, _0=spot)
-    it = plant(CHAIN, fixed(0.01), rate=10.0, scv=0, cluster=cluster, plan=plan)
-    it.cluster.advance(100.0)
-    seen = it.observe()
-    assert seen.latency.mean_s == pytest.approx(0.02 + expected_s)
-    assert seen.operator["b"].latency.mean_s == pytest.approx(0.01)
-
-
-def test_processes_are_apart_also_where_nodes_do_not_matter():
-    it = plant(CHAIN, fixed(0.01), rate=10.0, scv=0, cluster=ClusterModel(process_hop=0.1))
-    it.cluster.advance(100.0)
-    assert it.observe().latency.mean_s == pytest.approx(0.12)
-
-
-def test_a_keyed_record_that_was_on_its_way_during_a_move_finds_the_new_owner():
-    topology = Topology(
-        "keyed", [Source("in"), Operator("a", inputs="in"), Operator("b", inputs="a", key="k", substreams=2)]
-    )
-    cluster = ClusterModel(start=0, move_delay=0, process_hop="2s", node_hop="2s")
-    it = plant(topology, fixed(0.001, executors=2), rate=Step([(0, 50.0), (10, 0.0)]), cluster=cluster)
-    it.cluster.advance(5.0)
-    it.cluster.moves.move("b", [0], it.cluster.fleet.members["b", 1])
-    assert drained(it, 20.0)
-    assert it.cluster.state.world[0].disorder == 0
-    assert executor_row(it, 1, "b").completed > executor_row(it, 0, "b").completed
-
-
-def test_a_record_on_its_way_to_an_executor_that_has_left_goes_to_another_of_the_same_operator():
-    cluster = ClusterModel(start=0, process_hop="2s", node_hop="2s")
-    it = plant(CHAIN, exponential(0.01, executors=2), rate=50.0, cluster=cluster)
-    plan = Plan.initial(CHAIN, 2)
-    for turn in range(10):
-        for operator in "ab":
-            plan = plan.after(Scale(operator=operator, reason="test", executors=2 if turn % 2 else 3))
-        for _ in range(10):
-            it.apply(plan)
-            it.cluster.advance(it.cluster.now_s + 0.1)
-            assert strangers(it, plan) == []
-
-
-def at_distance(where, **cluster):
-    plan = Plan.initial(CHAIN)
-    for operator, spot in where.items():
-        plan = placed(plan, operator, _0=spot)
-    it = plant(CHAIN, fixed(0.01), rate=10.0, scv=0, cluster=ClusterModel(nodes=nodes("x", "y"), **cluster), plan=plan)
-    it.cluster.advance(100.0)
-    return it.observe()
-
-
-@pytest.mark.parametrize(
-    ("where", "expected_s"),
-    [
-        ({"a": Location("x", 7), "b": Location("x", 7)}, 0.01),
-        ({"a": Location("x", 7), "b": Location("x", 8)}, 0.02),
-        ({"a": Location("x", 7), "b": Location("y", 9)}, 0.05),
-    ],
-)
-def test_a_record_from_afar_costs_the_executor_that_receives_it(where, expected_s):
-    seen = at_distance(where, process_cost=0.01, node_cost=0.04)
-    assert seen.operator["b"].latency.mean_s == pytest.approx(expected_s)
-    assert seen.operator["a"].latency.mean_s == pytest.approx(0.01)
-
-
-def nearest(rate, service_s):
-    """One executor writes; the second and the third of those who read are near it: same process, same node."""
-    plan = Plan.initial(CHAIN, {"a": 1, "b": 3})
-    plan = placed(plan, "a", _0=Location("x", 1))
-    plan = placed(plan, "b", _0=Location("y", 9), _1=Location("x", 1), _2=Location("x", 2))
-    serving = {"a": fixed(0.0001), "b": fixed(service_s, executors=3, grouping="nearest")}
-    it = plant(CHAIN, serving, rate=rate, scv=0, cluster=ClusterModel(nodes=nodes("x", "y")), plan=plan)
-    it.cluster.advance(100.0)
-    return [executor_row(it, number, "b").completed for number in range(3)]
-
-
-def test_records_stay_in_their_process_while_it_keeps_up():
-    far, same_process, same_node = nearest(rate=50.0, service_s=0.01)
-    assert (far, same_node) == (0, 0)
-    assert same_process > 4900
-
-
-def test_records_go_to_the_node_and_then_elsewhere_when_nearer_executors_do_not_keep_up():
-    far, same_process, same_node = nearest(rate=150.0, service_s=0.01)
-    assert far == 0
-    assert same_process > same_node > 1000
-    far, same_process, same_node = nearest(rate=250.0, service_s=0.01)
-    assert min(far, same_process, same_node) > 1000
 
 
 def test_another_process_on_the_same_node_is_a_move_too():
