@@ -2,8 +2,8 @@
 
 A stateless operator whose cost is emulated by waiting, under a load that jumps to a multiple for a third of each
 minute. `pa-sps` forecasts it, once it has seen two periods; `psps` is the same policy without the forecast, and
-`threshold` follows utilisation, in a band that makes it spend about as much. One after the other, with the same load
-and budget. The score is over all, and over what follows the second peak.
+`threshold` follows utilisation. One after the other, with the same load and budget. The score is over all, and over
+what follows the second peak.
 """
 
 import argparse
@@ -35,7 +35,7 @@ EVERY: dict[str, Any] = {"td": "6s", "sample": f"{SAMPLE_S}s", "window": round(2
 POLICIES: dict[str, dict[str, Any]] = {
     "pa-sps": {"predictor": "seasonal-naive", "lead": "6s", **EVERY},
     "psps": EVERY,
-    "threshold": {"high": 0.6, "low": 0.3},
+    "threshold": {},
     "drs": {"t_min": "3s"},
 }
 

@@ -106,16 +106,14 @@ class Meter:
         return useful_s
 
     def _read(self, worked: Worked, seen: Useful, operators: Sequence[OperatorMeter]) -> None:
-        """When batches have just ended, what is under way waits for the next reading: rows and work then fit. One that
-        serves no `operators` yet warms up."""
+        """One that serves no `operators` yet warms up."""
         executor = seen.executor.id
         settled = [each.settled_s for each in operators if each.settled_s is not None]
         if not operators:
             worked.settle(executor, 0.0, seen.useful_s)
-        elif settled:
+        if settled:
             worked.settle(executor, sum(each.get(executor, 0.0) for each in settled), seen.finished_s)
-        else:
-            worked.read(executor, seen.useful_s, self._share_of_work(operators, executor))
+        worked.read(executor, seen.useful_s, self._share_of_work(operators, executor))
 
     def _measured(self, report: PoolsReport, pool: str) -> list[OperatorMeter]:
         """The operators that `pool` serves; of fused ones the first, which stands for all."""
