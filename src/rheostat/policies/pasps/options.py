@@ -64,7 +64,11 @@ class PaSpsOptions(PspsOptions, frozen=True, kw_only=True):
     """PA-SPS's."""
 
     predictor: Annotated[
-        str, Told(description="forecasting model: ann, linear, fft, forest, basic (PA-SPS), or another one")
+        str,
+        Told(
+            description="forecasting model: ann, linear, fft, forest, basic (PA-SPS), "
+            "select (for a load that recurs, with a window of more than two recurrences), or another one"
+        ),
     ] = "ann"
     lead: Annotated[
         Duration,
