@@ -25,14 +25,16 @@ class DabsOptions(PolicyOptions, frozen=True, kw_only=True):
     ] = 0.8
     combine: Annotated[
         Literal["max", "min"],
-        Told(description='what counts of an operator\'s own trend and its parents\' outputs: "max" (cautious) or "min"'),
+        Told(
+            description='what counts of an operator\'s own trend and its parents\' outputs: "max" (cautious) or "min"'
+        ),
     ] = "max"
     reservation: Annotated[
         Share | dict[str, Share], Told(description="share of a core reserved for an executor, or by operator")
     ] = 1.0
     grouping: Annotated[
         Literal["osg", "load-aware", "round-robin", "keep"],
-        Told(description='how records are spread where that is free: osg, load-aware, round-robin; keep leaves it'),
+        Told(description="how records are spread where that is free: osg, load-aware, round-robin; keep leaves it"),
     ] = "osg"
 
     def __post_init__(self) -> None:
