@@ -211,6 +211,7 @@ def test_an_executor_without_a_substream_is_not_asked_for() -> None:
         ({"td": "1s", "sample": "5s"}, "td 1s must be at least one sample of 5s"),
         ({"window": 1}, "window"),
         ({"lead": "-1s"}, "lead"),
+        ({"plan_for": "low"}, "option 'plan_for' cannot be 'low': choose high, mean"),
         ({"execution_time": {"one": 0}}, "execution_time of 'one'"),
     ],
 )

@@ -135,10 +135,17 @@ def _convert(policy: str, field: msgspec.structs.FieldInfo, value: Any) -> Any:
     try:
         return msgspec.convert(value, field.type, strict=False)
     except msgspec.ValidationError as error:
-        wanted = str(error).replace("`", "")
+        wanted = _choices(field) or str(error).replace("`", "")
         raise ConfigError(
             f"policy {policy!r}: option {field.name!r} cannot be {value!r}: {wanted} ({_description(field)})"
         ) from None
+
+
+def _choices(field: msgspec.structs.FieldInfo) -> str | None:
+    """What an option can be that has a few values only."""
+    told = msgspec.inspect.type_info(field.type)
+    kind = told.type if isinstance(told, msgspec.inspect.Metadata) else told
+    return f"choose {', '.join(map(str, kind.values))}" if isinstance(kind, msgspec.inspect.LiteralType) else None
 
 
 def _default(field: msgspec.structs.FieldInfo) -> Any:
