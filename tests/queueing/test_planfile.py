@@ -175,3 +175,9 @@ def test_a_file_is_read_from_disk_and_named_in_errors(tmp_path):
         read(bad)
     with pytest.raises(ConfigError, match=r"cannot read plan file .*none\.json: No such file"):
         read(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("goal", [{"k_max": 10}, {"t_max_s": 1.0}])
+def test_a_load_for_more_executors_than_there_are_anywhere_is_refused(goal):
+    with pytest.raises(ConfigError, match=r"the load needs 1e\+300 executors, .*check the rates"):
+        plan(file_of(external_rate=1e300, operators=operator(arrival_rate=1e300, service_rate=1.0)), **goal)

@@ -23,6 +23,9 @@ _SEARCHED = 1_000_000
 _SEARCHED_UNEVEN = 10_000
 """The same where gains do not fall, and the search takes the square of the time."""
 
+_COUNTED = 10_000_000
+"""What it takes as a load: models count up to it."""
+
 _NAMED = 8
 """Operators that an error message lists."""
 
@@ -33,7 +36,7 @@ def assign_processors(network: Network, k_max: int) -> Allocation:
     Executors that would not lower E[T] are left out; between equal gains the station declared first wins.
     """
     lanes = network.lanes()
-    spare = k_max - sum(lanes.lowest)
+    spare = k_max - _needed(lanes)
     if spare < 0:
         raise _too_few(network, k_max)
     return Allocation(network, tuple(best_order(lanes, spare).take(spare)))
@@ -44,7 +47,7 @@ def min_processors(network: Network, t_max_s: float, k_max: int | None = None) -
     if math.isnan(t_max_s):
         raise ConfigError(f"T_max {t_max_s!r} must be a number of seconds")
     lanes = network.lanes()
-    needed = sum(lanes.lowest)
+    needed = _needed(lanes)
     if k_max is not None and k_max < needed:
         raise _too_few(network, k_max)
     floor_s = network.floor_s()
@@ -53,6 +56,14 @@ def min_processors(network: Network, t_max_s: float, k_max: int | None = None) -
     searched = _SEARCHED if all_fall(lanes) else _SEARCHED_UNEVEN
     most = searched if k_max is None else k_max - needed
     return Allocation(network, tuple(_shortest(network, lanes, t_max_s, most)))
+
+
+def _needed(lanes: Lanes[Model]) -> int:
+    """Executors without which queues grow for ever."""
+    needed = sum(lanes.lowest)
+    if needed > _COUNTED:
+        raise ConfigError(f"the load needs {needed:,.3g} executors, of which no cluster has as many: check the rates")
+    return needed
 
 
 def _shortest(network: Network, lanes: Lanes[Model], t_max_s: float, most: int) -> Sequence[int]:
