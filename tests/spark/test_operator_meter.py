@@ -143,9 +143,7 @@ def test_costs_of_batches_follow_from_the_sample_and_their_rows():
     state = read(meter, sample=BatchTasks(1, ((task(0, "7", 30), task(1, "8", 10)),)))
     assert state.batch == Batch(2, 2.0, pytest.approx(2.0 - 0.25 * 140 / 40), 4)
     assert state.busy_s == pytest.approx(0.5 * 140 / 40)
-    assert meter.settled_s == pytest.approx({"7": 0.25 * 140 / 40, "8": 0.25 * 140 / 40})
     assert read(meter).busy_s == state.busy_s
-    assert meter.settled_s is None
 
 
 def test_a_batch_that_has_grown_is_work_for_a_larger_share_of_its_time():
@@ -171,7 +169,6 @@ def test_a_batch_without_rows_does_not_tell_who_serves_them():
     runtime.records.append(record(1, 11.0, 0))
     state = read(meter, sample=BatchTasks(1, ((task(0, "9", 0),),)))
     assert state.batch == Batch(2, 2.0, 1.75, 4)
-    assert meter.settled_s == {"7": 0.0, "8": 0.0}
     runtime.records.append(record(2, 12.0, 80))
     assert read(meter).busy_s == pytest.approx(1.5)
 

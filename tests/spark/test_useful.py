@@ -34,7 +34,6 @@ def test_an_executor_is_useful_all_the_time_when_all_its_slots_are():
     store = FakeStore(executor("1", slots=2, active=2, done_ms=6000), running=(running("1", 98.0), running("1", 99.0)))
     [only] = useful_times(store, 100.0)
     assert only.useful_s == pytest.approx(4.5)
-    assert only.finished_s == pytest.approx(3.0)
 
 
 def test_nobody_is_asked_for_tasks_when_none_run():

@@ -4,12 +4,13 @@ Pulled by the control loop, from what is there already: the runtime's records of
 in the streams, the pools' last report, and the driver's bookkeeping of executors and tasks. No query is asked and
 none waits. Rows are exact; how they are split over executors and substreams is sampled (see `tasks`).
 
-An operator's useful time is that of its batches that are over, an executor's has what is under way in it as well. An
-executor counts as one, whatever its slots: it is useful all the time when all of them are. What a task costs however
-few its rows are is not useful time (see `work`): it belongs to the fixed cost of a batch.
+An operator's useful time is that of its batches that are over, as exact as their rows; an executor's has what is under
+way in it as well, and is the rougher for it. An executor counts as one, whatever its slots: it is useful all the time
+when all of them are. What a task costs however few its rows are is not useful time (see `work`): it belongs to the
+fixed cost of a batch.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
@@ -19,10 +20,9 @@ from rheostat.spark.executors.pools import PoolMember, PoolsReport
 from rheostat.spark.metering.nodes import Nodes
 from rheostat.spark.metering.operator_meter import OperatorMeter
 from rheostat.spark.metering.status import StatusStore
-from rheostat.spark.metering.tally import Portion, Rows, merged
+from rheostat.spark.metering.tally import Odometer, Portion, Rows, merged
 from rheostat.spark.metering.tasks import TaskSampler
-from rheostat.spark.metering.useful import Useful, useful_times
-from rheostat.spark.metering.worked import Worked
+from rheostat.spark.metering.useful import useful_times
 from rheostat.spark.queries.dealer import USUAL_GROUPING
 from rheostat.spark.queries.runtime import Runtime
 
@@ -55,7 +55,7 @@ class Meter:
         self._sampler = TaskSampler(self._store)
         self._nodes = Nodes(names, cores)
         self._operators = {name: OperatorMeter(runtime, name, base) for name in runtime.topology.operators}
-        self._worked = _worked_before(base)
+        self._busy = _odometers(base)
         self._rows: dict[Member, Rows] = {}
 
     def read(self) -> Snapshot:
@@ -70,7 +70,7 @@ class Meter:
         slots = {each.executor.id: each.executor.slots for each in seen}
         for operator in operators:
             operator.book(numbers, slots, report.homes.get(operator.name))
-        busy_s = self._useful(report, {each.executor.id: each for each in seen})
+        busy_s = self._useful(report, {each.executor.id: each.useful_s for each in seen})
         self._nodes.see(each.executor for each in seen)
         return Snapshot(
             time_s=now_s,
@@ -90,38 +90,31 @@ class Meter:
         for run, sample in samples.items():
             runs[run].take(sample)
 
-    def _useful(self, report: PoolsReport, seen: Mapping[str, Useful]) -> dict[Member, float]:
-        """Useful time under each number, from that of Spark's executors."""
+    def _useful(self, report: PoolsReport, held_s: Mapping[str, float]) -> dict[Member, float]:
+        """Useful time under each number, from how long Spark's executors held their slots. What is under way counts as
+        well, as far as is known what of it is work: utilisation must not wait for the end of a batch."""
         useful_s: dict[Member, float] = {}
         for member in report.members:
             key = (member.pool, member.number)
-            worked = self._worked.setdefault(key, Worked())
-            if member.spark is not None and member.spark.id in seen:
-                serves = self._measured(report, member.pool) if member.phase in _SERVING else []
-                self._read(worked, seen[member.spark.id], serves)
-            useful_s[key] = worked.total_s
-        for key in self._worked.keys() - useful_s.keys():
-            del self._worked[key]
+            odometer = self._busy.setdefault(key, Odometer())
+            if member.spark is not None and member.spark.id in held_s:
+                odometer.read(member.spark.id, held_s[member.spark.id], self._share_of_work(member, report))
+            useful_s[key] = odometer.total
+        for key in self._busy.keys() - useful_s.keys():
+            del self._busy[key]
             self._rows.pop(key, None)
         return useful_s
-
-    def _read(self, worked: Worked, seen: Useful, operators: Sequence[OperatorMeter]) -> None:
-        """One that serves no `operators` yet warms up."""
-        executor = seen.executor.id
-        settled = [each.settled_s for each in operators if each.settled_s is not None]
-        if not operators:
-            worked.settle(executor, 0.0, seen.useful_s)
-        if settled:
-            worked.settle(executor, sum(each.get(executor, 0.0) for each in settled), seen.finished_s)
-        worked.read(executor, seen.useful_s, self._share_of_work(operators, executor))
 
     def _measured(self, report: PoolsReport, pool: str) -> list[OperatorMeter]:
         """The operators that `pool` serves; of fused ones the first, which stands for all."""
         return [each for name in report.sharing(pool) if (each := self._operators[name]).is_first]
 
-    def _share_of_work(self, operators: Iterable[OperatorMeter], executor: str) -> float:
-        """Of the time for which the tasks under way keep slots of an executor, as far as the last batches tell."""
-        sampled = [operator.worked_s(executor) for operator in operators]
+    def _share_of_work(self, member: PoolMember, report: PoolsReport) -> float:
+        """Of the time for which tasks keep slots of an executor, as far as the last batches tell; before it serves it
+        only warms up."""
+        if member.phase not in _SERVING or member.spark is None:
+            return 0.0
+        sampled = [each.worked_s(member.spark.id) for each in self._measured(report, member.pool)]
         held_s = sum(each for _, each in sampled)
         return sum(each for each, _ in sampled) / held_s if held_s else 1.0
 
@@ -179,6 +172,6 @@ def _together(portions: Sequence[Portion]) -> Portion:
     return Portion(*(sum(column) for column in zip(*portions, strict=True)))
 
 
-def _worked_before(base: Snapshot | None) -> dict[Member, Worked]:
+def _odometers(base: Snapshot | None) -> dict[Member, Odometer]:
     executors = () if base is None else base.executors
-    return {(state.pool, state.id): Worked(state.busy_s) for state in executors if state.busy_s is not None}
+    return {(state.pool, state.id): Odometer(state.busy_s) for state in executors if state.busy_s is not None}

@@ -21,9 +21,6 @@ from rheostat.spark.streams.stream import Arrival
 class OperatorMeter:
     """One operator. In each reading: `look`, `take` a new sample if there is one, `book`, then ask.
 
-    `settled_s` is the useful time of Spark's executors, by its names for them, in the batches that were booked last;
-    None if there were none.
-
     Of operators that are fused into one query, the first one is measured; the others' rows do not show. When it gets
     another query, because it was fused or split, its counters go on.
     """
@@ -44,7 +41,6 @@ class OperatorMeter:
         self._worked_s: dict[str, float] = {}
         self._held_s: dict[str, float] = {}
         self._last_rows = self._sampled_rows = 0
-        self.settled_s: Mapping[str, float] | None = None
         self.last_batch = -1
         self.entry_latency: Latency | None = None
         self._latency: Latency | None = None
@@ -148,7 +144,6 @@ class OperatorMeter:
             self._by_executor, self._executor_shares = Split(), {}
         self._pool = pool
         self._unbooked += sum(map(_rows_in, self._fresh))
-        self.settled_s = None
         if self._sample is None:
             return
         shares = self._sample.by_executor()
@@ -156,18 +151,16 @@ class OperatorMeter:
         self._substream_shares = self._shares_of_substreams()
         self._by_executor.add(self._unbooked, self._executor_shares)
         self._by_substream.add(self._unbooked, dict(enumerate(self._substream_shares or ())))
-        self._book_costs({e: work_s / max(1, slots.get(e, 1)) for e, work_s in self._worked_s.items()})
+        self._book_costs([work_s / max(1, slots.get(e, 1)) for e, work_s in self._worked_s.items()])
         self._unbooked = 0
 
-    def _book_costs(self, useful_s: Mapping[str, float]) -> None:
+    def _book_costs(self, useful_s: Sequence[float]) -> None:
         """`useful_s` is what each executor worked on the sampled batch, and the others by their rows. The rest of a
         batch is its fixed cost."""
         assert self._sample is not None
         if self._unbooked or self._fresh:
-            times = self._times_the_sample(self._unbooked)
-            self.settled_s = {executor: times * each for executor, each in useful_s.items()}
-            self._worked_so_far_s += sum(self.settled_s.values())
-        longest_s = max(useful_s.values(), default=0.0)
+            self._worked_so_far_s += sum(useful_s) * self._times_the_sample(self._unbooked)
+        longest_s = max(useful_s, default=0.0)
         for batch in self._fresh:
             self._tasks += self._sample.count
             self._fixed_s += max(0.0, batch.duration_s - longest_s * self._times_the_sample(_rows_in(batch)))

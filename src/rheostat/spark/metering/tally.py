@@ -44,11 +44,12 @@ class Odometer:
         self._instance: str | None = None
         self._last = 0.0
 
-    def read(self, instance: str, value: float) -> float:
-        """The total, now that `instance` has counted to `value`. What it counted before it came is not ours."""
+    def read(self, instance: str, value: float, share: float = 1.0) -> float:
+        """The total, now that `instance` has counted to `value`, of which since the last look `share` is meant. What it
+        counted before it came is not ours."""
         if instance == self._instance:
             value = max(value, self._last)
-            self.total += value - self._last
+            self.total += share * (value - self._last)
         self._instance, self._last = instance, value
         return self.total
 

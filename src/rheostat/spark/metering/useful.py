@@ -12,16 +12,10 @@ _MS = 1e-3
 
 
 class Useful(NamedTuple):
-    """An executor, and the seconds for which all of its slots together would have been in use; of these, those of the
-    tasks that are under way."""
+    """An executor, and the seconds for which all of its slots together would have been in use."""
 
     executor: ExecutorFigures
     useful_s: float
-    under_way_s: float = 0.0
-
-    @property
-    def finished_s(self) -> float:
-        return self.useful_s - self.under_way_s
 
 
 def useful_times(store: StatusStore, now_s: float) -> list[Useful]:
@@ -31,9 +25,4 @@ def useful_times(store: StatusStore, now_s: float) -> list[Useful]:
     for task in store.running_tasks() if any(executor.active_tasks for executor in executors) else ():
         elapsed_s = max(0.0, now_s - task.launch_time * _MS)
         running_s[task.executor_id] = running_s.get(task.executor_id, 0.0) + elapsed_s
-    return [_useful(each, running_s.get(each.id, 0.0)) for each in executors]
-
-
-def _useful(executor: ExecutorFigures, running_s: float) -> Useful:
-    slots = max(1, executor.slots)
-    return Useful(executor, (executor.task_s + running_s) / slots, running_s / slots)
+    return [Useful(each, (each.task_s + running_s.get(each.id, 0.0)) / max(1, each.slots)) for each in executors]
