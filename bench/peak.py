@@ -2,8 +2,8 @@
 
 A stateless operator whose cost is emulated by waiting, under a load that jumps to a multiple for a third of each
 minute. `pa-sps` forecasts it, once it has seen two periods; `psps` is the same policy without the forecast and with
-more headroom instead, and `threshold` follows utilisation. One after the other, with the same load and budget. The score is over all, and over
-what follows the second peak.
+more headroom instead, and `threshold` follows utilisation. One after the other, with the same load and budget. The
+score is over all, and over what follows the second peak.
 """
 
 import argparse
