@@ -70,6 +70,12 @@ def test_several_batches_between_two_samples_share_what_was_timed():
     assert Works().of(batch(task("a", 20)), timed((100, 2.0))) == pytest.approx({"a": 0.4})
 
 
+def test_work_of_a_batch_with_more_tasks_is_not_lost_on_one_with_fewer():
+    sample = batch(task("a", 20), task("b", 10, number=1))
+    timings = timed((40, 0.4), (40, 0.4), (40, 0.4), (30, 0.3))
+    assert Works().of(sample, timings) == pytest.approx({"a": 0.2, "b": 0.1})
+
+
 def test_without_news_of_the_function_it_takes_as_long_as_before():
     works, timings = Works(), timed((60, 0.6))
     works.of(batch(task("a", 60)), timings)

@@ -68,7 +68,11 @@ class _Timed:
         rows = sum(map(rows_of, tasks))
         if not records or not rows:
             return [(task, run_s_of(task)) for task in tasks]
-        return [(task, self._grown.get(task.partition_id, _NO_WORK).busy_s * rows / records) for task in tasks]
+        if {number for number, work in self._grown.items() if work.records} <= {task.partition_id for task in tasks}:
+            return [(task, self._grown.get(task.partition_id, _NO_WORK).busy_s * rows / records) for task in tasks]
+        # Batches with more tasks were timed as well: what those did is nobody's here.
+        record_s = sum(work.busy_s for work in self._grown.values()) / records
+        return [(task, record_s * rows_of(task)) for task in tasks]
 
 
 class _Line:
