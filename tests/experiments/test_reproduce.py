@@ -14,13 +14,14 @@ from rheostat.experiments.reproduce.sweep import Case, scenario_of, sweep
 EFFORT = Effort(seeds=2, quick=True)
 
 
-def outcome(held: bool = True) -> Outcome:
+def outcome(held: bool = True, recorded: str | None = None) -> Outcome:
     return Outcome(
         columns=("case", "paper", "here"),
         rows=(("one", 1.5, Mean(1.4, 0.05)), ("two", None, 3)),
         claims=(Claim("two is more than one", held, "3 against 1.4"),),
         notes=("Both are small.",),
         draw=lambda figure: figure.subplots().plot([1, 2], [1.4, 3]),
+        recorded=recorded,
     )
 
 
@@ -95,7 +96,7 @@ def test_a_claim_that_does_not_hold_is_told_as_loudly_as_one_that_does() -> None
 
 
 def test_the_command_gives_the_same_result_again() -> None:
-    assert command(reproduction("ink-fig2"), EFFORT) == "rheostat reproduce ink-fig2 --seeds 2 --quick"
+    assert command(reproduction("ink-fig2"), outcome(), EFFORT) == "rheostat reproduce ink-fig2 --seeds 2 --quick"
 
 
 def test_files_have_table_claims_notes_and_picture(small: Catalogue, tmp_path: Path) -> None:
@@ -122,6 +123,22 @@ def test_documentation_is_renewed_section_by_section_in_the_order_of_the_catalog
     kept, renewed = before.index("<!-- begin ink-fig10"), page.read_text()
     assert renewed[:kept] == before[:kept]
     assert "**does not hold**" in renewed[kept:]
+
+
+def test_what_came_of_a_recorded_load_stands_beside_what_came_of_a_generated_one(
+    small: Catalogue, tmp_path: Path
+) -> None:
+    recorded = Effort(seeds=2, traces="somewhere")
+    for name in ("ink-fig10", "ink-fig2"):
+        write_docs(tmp_path, small, small.reproductions[name], outcome(), EFFORT)
+    write_docs(tmp_path, small, small.reproductions["ink-fig2"], outcome(recorded="rain.csv"), recorded)
+    write_docs(tmp_path, small, small.reproductions["ink-fig10"], outcome(), recorded)  # it has no use for traces
+    page, index = (tmp_path / "reproduction" / "ink.md").read_text(), (tmp_path / "reproduction.md").read_text()
+    sections = ["ink-fig2", "ink-fig2-traces", "ink-fig10"]
+    assert re.findall(r"<!-- begin (\S+) -->", page) == sections
+    assert re.findall(r"\| \[(\S+)\]", index) == sections
+    assert page.count("The input is `rain.csv`.") == page.count("--traces DIR") == 1
+    assert "what ink-fig2 shows, recorded | 1 of 1 |" in index
 
 
 def test_the_index_counts_the_claims_that_hold_and_keeps_the_rows_of_others(small: Catalogue, tmp_path: Path) -> None:

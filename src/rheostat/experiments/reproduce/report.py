@@ -14,24 +14,31 @@ def section(reproduction: Reproduction, outcome: Outcome, effort: Effort, pictur
 
 
 def _paragraphs(reproduction: Reproduction, outcome: Outcome, effort: Effort, picture: str | None) -> Iterator[str]:
-    yield f"## {reproduction.figure}: {reproduction.title}"
+    yield f"## {heading(reproduction, outcome)}"
     if reproduction.setting:
         yield reproduction.setting
-    yield f"```sh\n{command(reproduction, effort)}\n```"
+    if outcome.recorded:
+        yield f"The input is `{outcome.recorded}`."
+    yield f"```sh\n{command(reproduction, outcome, effort)}\n```"
     if effort.quick:
         yield _QUICK
     if picture is not None:
-        yield f"![{reproduction.figure}: {reproduction.title}]({picture})"
+        yield f"![{heading(reproduction, outcome)}]({picture})"
     yield table(outcome.columns, outcome.rows)
     if outcome.claims:
         yield "\n".join(f"- {sentence(claim)}" for claim in outcome.claims)
     yield from outcome.notes
 
 
-def command(reproduction: Reproduction, effort: Effort) -> str:
+def heading(reproduction: Reproduction, outcome: Outcome) -> str:
+    recorded = ", recorded" if outcome.recorded else ""
+    return f"{reproduction.figure}: {reproduction.title}{recorded}"
+
+
+def command(reproduction: Reproduction, outcome: Outcome, effort: Effort) -> str:
     """What to type for the same result."""
     quick = " --quick" if effort.quick else ""
-    traces = " --traces DIR" if effort.traces else ""
+    traces = " --traces DIR" if outcome.recorded else ""
     return f"rheostat reproduce {reproduction.name} --seeds {effort.seeds}{quick}{traces}"
 
 

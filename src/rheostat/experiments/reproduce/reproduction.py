@@ -51,7 +51,8 @@ class Claim:
 class Outcome:
     """What came of a run: a table with the paper's numbers beside ours, claims, and notes that interpret both.
 
-    `draw` draws the picture on a matplotlib figure.
+    `draw` draws the picture on a matplotlib figure. `recorded` is the file whose recorded load was used in place of a
+    generated one.
     """
 
     columns: tuple[str, ...]
@@ -59,6 +60,7 @@ class Outcome:
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
     draw: Callable[[Any], None] | None = None
+    recorded: str | None = None
 
     def __post_init__(self) -> None:
         for row in self.rows:

@@ -38,6 +38,11 @@ class Input:
         return np.asarray(rates / rates.max())
 
 
+def recorded(load: str, effort: Effort) -> str | None:
+    """The file that this input is read from, if it is not generated."""
+    return None if effort.traces is None else INPUTS[load].trace
+
+
 def load_of(rates: Array, peak: float) -> dict[str, Any]:
     """As a scenario says it."""
     return {"shape": "step", "steps": [[second, float(peak * rate)] for second, rate in enumerate(rates)]}

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from rheostat.experiments.reproduce.pasps.applications import DNS, LOGS, RAW_TWITTER, TWITTER, Application
+from rheostat.experiments.reproduce.pasps.loads import recorded
 from rheostat.experiments.reproduce.pasps.metrics import Metrics, Printed, columns, metrics_of, rows
 from rheostat.experiments.reproduce.pasps.picture import draw_predictors
 from rheostat.experiments.reproduce.reproduction import Claim, Effort, Outcome, Progress, Reproduction
@@ -53,6 +54,7 @@ def run(app: Application, printed: Mapping[str, Printed], effort: Effort, progre
         rows=rows(printed, found),
         claims=_claims(printed, {name: found[name] for name in PREDICTORS}),
         draw=partial(draw_predictors, found=found, printed=printed),
+        recorded=recorded(app.load, effort),
     )
 
 

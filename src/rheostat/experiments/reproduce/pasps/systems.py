@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from rheostat.experiments.reproduce.pasps.applications import TWITTER, WIDE, Application
+from rheostat.experiments.reproduce.pasps.loads import recorded
 from rheostat.experiments.reproduce.pasps.metrics import Metrics, Printed, columns, metrics_of, rows
 from rheostat.experiments.reproduce.pasps.picture import draw_systems
 from rheostat.experiments.reproduce.reproduction import Claim, Effort, Outcome, Progress, Reproduction
@@ -52,6 +53,8 @@ def table_3(effort: Effort, progress: Progress) -> Outcome:
     found = _found(TWITTER, sweep(cases, effort, progress))
     ours, one, four, eight = found.values()
     return _outcome(
+        TWITTER,
+        effort,
         TABLE_3,
         found,
         Claim(
@@ -102,6 +105,8 @@ def table_4(effort: Effort, progress: Progress) -> Outcome:
         "DABS without restarts": smooth,
     }
     return _outcome(
+        TWITTER,
+        effort,
         TABLE_4,
         in_table,
         Claim(
@@ -138,6 +143,8 @@ def table_5(effort: Effort, progress: Progress) -> Outcome:
     found = _found(WIDE, sweep(cases, effort, progress))
     ours, five = found.values()
     return _outcome(
+        WIDE,
+        effort,
         TABLE_5,
         found,
         Claim("PA-SPS saves more than half of the replicas", ours.saved.mean > 0.5, f"{ours.saved.mean:.3f}"),
@@ -156,7 +163,12 @@ def _found(app: Application, results: Mapping[str, Sequence[Result]]) -> dict[st
 
 
 def _outcome(
-    printed: Mapping[str, Printed], found: Mapping[str, Metrics], *claims: Claim, notes: tuple[str, ...]
+    app: Application,
+    effort: Effort,
+    printed: Mapping[str, Printed],
+    found: Mapping[str, Metrics],
+    *claims: Claim,
+    notes: tuple[str, ...],
 ) -> Outcome:
     return Outcome(
         columns=columns("system", _PRINTED),
@@ -164,6 +176,7 @@ def _outcome(
         claims=claims,
         notes=notes,
         draw=partial(draw_systems, found=found, printed=printed),
+        recorded=recorded(app.load, effort),
     )
 
 
