@@ -1,7 +1,8 @@
 """How long a forecast takes: `python -m bench.forecast`. Fit and predict 30 steps from 100 samples.
 
 The aims are under 1 ms for the light models and under 50 ms for the neural network. Processor time, the least of
-several rounds, so that whatever else runs matters little; scikit-learn's import (seconds, once) is not counted.
+several rounds, so that whatever else runs matters little. scikit-learn's import (seconds, once, for the forest) is not
+counted.
 """
 
 import math

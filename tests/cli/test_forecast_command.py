@@ -113,9 +113,8 @@ def test_the_table_fits_a_terminal_of_eighty_columns(run, trace: Path, monkeypat
 def test_without_scikit_learn_the_other_models_are_compared(  # type: ignore[no-untyped-def]
     run, trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("sklearn.neural_network", "sklearn.ensemble"):
-        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     code, out, err = run("forecast", str(trace), "--stride", "40", "--json")
     assert code == 0
-    assert {score["model"] for score in json.loads(out)} == MODELS.keys() - {"ann", "forest"}
-    assert err == "left out: the models ann and forest need scikit-learn: pip install 'rheostat[learn]'\n"
+    assert {score["model"] for score in json.loads(out)} == MODELS.keys() - {"forest"}
+    assert err == "left out: the model forest needs scikit-learn: pip install 'rheostat[learn]'\n"

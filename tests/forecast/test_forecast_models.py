@@ -1,3 +1,4 @@
+import warnings
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from rheostat.forecast.basic import Basic
 from rheostat.forecast.forecaster import LARGEST_SAMPLE
 from rheostat.forecast.holt_winters import HoltWinters
 from rheostat.forecast.model import Floats, extrapolated
+from rheostat.forecast.perceptron import train
 from rheostat.forecast.regression import best_curve, exponential_curve, linear_curve, logarithmic_curve
 from rheostat.forecast.season import season_of
 from rheostat.forecast.seasonal import SeasonalNaive
@@ -145,7 +147,28 @@ def test_autoregression_has_the_weights_of_scikit_learns_ridge() -> None:
     assert Autoregression().ahead(samples, 5).mean[0] == pytest.approx(expected)
 
 
-def test_the_learned_models_are_scikit_learns_with_its_defaults() -> None:
+@pytest.mark.parametrize(("count", "seed"), [(10, 0), (100, 1), (450, 2)])
+def test_the_network_is_scikit_learns_draw_by_draw(count: int, seed: int) -> None:
+    """The last needs more than one batch for an epoch."""
+    neural_network = pytest.importorskip("sklearn.neural_network")
+    x = np.linspace(-1.7, 1.7, count)
+    y = np.sin(3 * x) + np.random.default_rng(seed).normal(0, 0.2, count)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it has not converged
+        theirs = neural_network.MLPRegressor(random_state=seed).fit(x[:, None], y)
+    beyond = np.linspace(-3, 3, 50)
+    assert train(x, y, seed).predict(beyond) == pytest.approx(theirs.predict(beyond[:, None]), rel=1e-9)
+
+
+def test_training_ends_early_as_scikit_learns_does_when_nothing_is_left_to_learn() -> None:
+    neural_network = pytest.importorskip("sklearn.neural_network")
+    x, y = np.linspace(-1, 1, 50), np.zeros(50)
+    theirs = neural_network.MLPRegressor(random_state=0).fit(x[:, None], y)
+    assert theirs.n_iter_ < 200
+    assert train(x, y, 0).predict(x) == pytest.approx(theirs.predict(x[:, None]), rel=1e-9)
+
+
+def test_the_forest_is_scikit_learns_with_its_defaults() -> None:
     ensemble = pytest.importorskip("sklearn.ensemble")
     samples = noisy()
     forest = ensemble.RandomForestRegressor(random_state=3).fit(MOMENTS[:, None], samples)
@@ -154,14 +177,14 @@ def test_the_learned_models_are_scikit_learns_with_its_defaults() -> None:
 
 @pytest.mark.parametrize("name", ["ann", "forest"])
 def test_a_seed_makes_a_learned_model_repeat_itself(name: str) -> None:
-    pytest.importorskip("sklearn")
+    if name == "forest":
+        pytest.importorskip("sklearn")
     one, same, other = (make_model(name, seed).ahead(noisy(), 5).mean for seed in (1, 1, 2))
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)
 
 
 def test_the_network_follows_a_rise_whatever_the_unit_of_the_samples() -> None:
-    pytest.importorskip("sklearn")
     rise = 100 + 2 * MOMENTS
     path = make_model("ann").ahead(rise, 30).mean
     assert path == pytest.approx(100 + 2 * FUTURE, rel=0.1)
@@ -169,9 +192,9 @@ def test_the_network_follows_a_rise_whatever_the_unit_of_the_samples() -> None:
 
 
 def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "sklearn.neural_network", None)
+    monkeypatch.setitem(__import__("sys").modules, "sklearn.ensemble", None)
     with pytest.raises(ConfigError, match=r"pip install 'rheostat\[learn\]'"):
-        make_model("ann")
+        make_model("forest")
 
 
 def test_an_unknown_model_is_answered_with_the_one_meant() -> None:
@@ -197,7 +220,8 @@ def test_a_forecast_is_finite_and_not_negative_whatever_came(name: str, samples:
 @pytest.mark.parametrize("name", ["ann", "forest"])
 @pytest.mark.parametrize("samples", [np.zeros(20), np.full(20, 5.0), np.geomspace(1e-3, 1e9, 30), noisy()])
 def test_a_learned_forecast_is_finite_and_not_negative(name: str, samples: Floats) -> None:
-    pytest.importorskip("sklearn")
+    if name == "forest":
+        pytest.importorskip("sklearn")
     forecast = Forecaster(make_model(name)).forecast(samples, 10)
     assert np.isfinite(forecast.high).all()
     assert (forecast.low >= 0).all()
@@ -205,7 +229,7 @@ def test_a_learned_forecast_is_finite_and_not_negative(name: str, samples: Float
 
 @pytest.mark.parametrize("name", MODELS)
 def test_too_few_samples_are_no_error(name: str) -> None:
-    if name in ("ann", "forest"):
+    if name == "forest":
         pytest.importorskip("sklearn")
     forecast = Forecaster(make_model(name)).forecast([8.0], 4)
     assert forecast.mean.tolist() == [8.0] * 4
@@ -290,7 +314,7 @@ def test_a_level_next_to_one_gives_bounds_that_are_far_but_finite() -> None:
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "basic"])
 def test_a_forecast_of_the_largest_samples_is_finite_and_the_models_own(name: str) -> None:
-    if name in ("ann", "forest"):
+    if name == "forest":
         pytest.importorskip("sklearn")
     forecast = Forecaster(make_model(name)).forecast(noisy() * (0.99 * LARGEST_SAMPLE / noisy().max()), 10)
     assert np.isfinite(forecast.high).all()
@@ -300,7 +324,8 @@ def test_a_forecast_of_the_largest_samples_is_finite_and_the_models_own(name: st
 
 @pytest.mark.parametrize("name", ["ann", "forest"])
 def test_a_seed_that_scikit_learn_does_not_know_is_no_reason_to_do_without(name: str) -> None:
-    pytest.importorskip("sklearn")
+    if name == "forest":
+        pytest.importorskip("sklearn")
     assert Forecaster(make_model(name, 2**40 + 1)).forecast(noisy(), 5).problem is None
 
 

@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 from rheostat.errors import ConfigError, nearest
 from rheostat.forecast.autoregression import Autoregression
 from rheostat.forecast.basic import Basic
+from rheostat.forecast.forest import Forest
 from rheostat.forecast.fourier import Fourier
 from rheostat.forecast.holt_winters import HoltWinters
-from rheostat.forecast.learned import Forest, Neural
 from rheostat.forecast.model import Model
+from rheostat.forecast.neural import Neural
 from rheostat.forecast.regression import BestFit, Exponential, Linear, Logarithmic
 from rheostat.forecast.seasonal import SeasonalNaive
 from rheostat.forecast.select import Select
