@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from starlette.testclient import TestClient
 
 from rheostat.errors import ConfigError
 from rheostat.forecast import MODELS, Forecaster, make_model
+from rheostat.serve import service
 from rheostat.serve.listen import serve
 from rheostat.serve.service import MOST_BYTES, make_service
 
@@ -127,6 +129,22 @@ def test_a_client_that_leaves_in_the_middle_is_no_failure_of_the_service() -> No
     assert b"left after 6 bytes" in sent[1]["body"]
 
 
+def test_a_body_that_does_not_come_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "MOST_S", 0.01)
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/forecast", "headers": [], "query_string": b""}
+    asyncio.run(make_service()(scope, receive, send))
+    assert sent[0]["status"] == 408
+    assert b"only 0 bytes of the body came within 0.01 s" in sent[1]["body"]
+
+
 def test_an_unknown_path_and_a_wrong_method_are_refused_with_what_there_is(client: TestClient) -> None:
     for answer, status in ((client.get("/predict"), 404), (client.get("/forecast"), 405)):
         assert answer.status_code == status
@@ -146,20 +164,41 @@ def test_an_address_that_is_none_is_said() -> None:
             serve(host, 0, lambda address: None)
 
 
+@contextmanager
+def forecaster() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command, and the address at which it serves."""
+    command = [sys.executable, "-m", "rheostat.cli", "forecaster", "--port", "0"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
+    with subprocess.Popen(command, **pipes) as process:
+        try:
+            assert process.stdout is not None
+            yield process, process.stdout.readline().split()[-1]
+        finally:
+            process.kill()
+
+
 def test_the_command_serves_until_it_is_interrupted() -> None:
     import httpx
 
-    command = [sys.executable, "-m", "rheostat.cli", "forecaster", "--port", "0"]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        try:
-            assert process.stdout is not None
-            address = process.stdout.readline().split()[-1]
-            answer = httpx.post(
-                f"{address}/forecast", json={"samples": [1, 2, 3], "horizon": 1, "model": "basic"}, timeout=60
+    with forecaster() as (process, address):
+        asked = {"samples": [1, 2, 3], "horizon": 1, "model": "basic"}
+        answer = httpx.post(f"{address}/forecast", json=asked, timeout=60)
+        assert answer.json()["mean"] == [3.0]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+
+
+def test_a_half_sent_request_is_answered_when_the_command_is_interrupted() -> None:
+    with forecaster() as (process, address):
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=60) as half:
+            half.sendall(
+                b"POST /forecast HTTP/1.1\r\nHost: here\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n"
             )
-            assert answer.json()["mean"] == [3.0]
+            assert b"100 Continue" in half.recv(1000)  # so the service waits for the body
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=60) == 0
-        finally:
-            process.kill()
+            assert b"503 Service Unavailable" in half.recv(1000)
+        assert process.wait(timeout=60) == 0
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()

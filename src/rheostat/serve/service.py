@@ -1,5 +1,6 @@
 """The service itself: POST /forecast, GET /models, GET /openapi.json, GET /health."""
 
+import asyncio
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 1_000_000
 """The largest body that is read: 10,000 samples need less, however they are written."""
+MOST_S = 30.0
+"""How long a body may take to come."""
 
 
 class RefusedError(Exception):
@@ -85,12 +88,19 @@ async def _body(request: "Request") -> bytes:
 
     body = bytearray()
     try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > MOST_BYTES:
-                raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body has more than {MOST_BYTES:,} bytes")
+        async with asyncio.timeout(MOST_S):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MOST_BYTES:
+                    why = f"the body has more than {MOST_BYTES:,} bytes"
+                    raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, why)
     except ClientDisconnect:
         raise RefusedError(HTTPStatus.BAD_REQUEST, f"the client left after {len(body):,} bytes of the body") from None
+    except TimeoutError:
+        why = f"only {len(body):,} bytes of the body came within {MOST_S:g} s"
+        raise RefusedError(HTTPStatus.REQUEST_TIMEOUT, why) from None
+    except asyncio.CancelledError:  # only a service that stops gives up on a request
+        raise RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, "the forecaster is being stopped") from None
     return bytes(body)
 
 
