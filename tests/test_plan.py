@@ -47,6 +47,14 @@ def test_operators_that_share_a_pool_have_the_largest_number_that_one_of_them_is
     assert plan.assignment["count"] == START.assignment["count"]
 
 
+def test_a_decision_may_change_how_many_stand_by_and_otherwise_keeps_them():
+    plan = Plan.initial(TOPOLOGY, standby={"split": 2})
+    assert plan.after(Scale(operator="split", reason="", executors=3)).pool("split").standby == 2
+    assert plan.after(Scale(operator="split", reason="", executors=3, standby=0)).pool("split").standby == 0
+    with pytest.raises(StaleDecisionError, match="-1 standbys for 'split': 0 is the least"):
+        plan.after(Scale(operator="split", reason="", executors=3, standby=-1))
+
+
 def test_an_initial_plan_without_executors_is_refused():
     with pytest.raises(ConfigError, match="operator 'count': 0 executors"):
         Plan.initial(TOPOLOGY, {"count": 0})

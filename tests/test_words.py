@@ -15,6 +15,10 @@ def test_one_is_singular():
         (Hold(operator="a", reason=""), "hold"),
         (Scale(operator="a", reason="", executors=3), "scale to 3 executors"),
         (
+            Scale(operator="a", reason="", executors=3, standby=2),
+            "scale to 3 executors; keep 2 warm besides",
+        ),
+        (
             Scale(operator="a", reason="", executors=1, leaving=(2, 4), moves=(Moves((7,), 2, 0),)),
             "scale to 1 executor; without 2, 4; move 1 substream (7) from 2 to 0",
         ),

@@ -48,12 +48,14 @@ class Scale(Decision, frozen=True, tag="scale"):
 
     `leaving` may name those that go (otherwise the newest go). `moves` are the substreams that change hands
     with it, as one treatment; new executors are numbered onwards from the plan's `next_executor`. Left out,
-    the plan moves as few substreams as an even spread needs.
+    the plan moves as few substreams as an even spread needs. `standby` is how many more are kept warm from now on;
+    left out, as many as before.
     """
 
     executors: int
     leaving: tuple[int, ...] = ()
     moves: tuple[Moves, ...] = ()
+    standby: int | None = None
 
 
 class Move(Decision, frozen=True, tag="move"):

@@ -144,10 +144,14 @@ class Plan(msgspec.Struct, frozen=True):
         staying = tuple(e for e in (*pool.executors, *joined) if e not in leaving)
         if not staying:
             raise StaleDecisionError(f"no executor would be left for {decision.operator!r}; at least 1 must stay")
+        standby = pool.standby if decision.standby is None else decision.standby
+        if standby < 0:
+            raise StaleDecisionError(f"{standby} standbys for {decision.operator!r}: 0 is the least")
         resized = msgspec.structs.replace(
             pool,
             executors=staying,
             next_executor=pool.next_executor + joining,
+            standby=standby,
             locations={e: spot for e, spot in pool.locations.items() if e in staying},
         )
         plan = msgspec.structs.replace(self, pools={**self.pools, name: resized})

@@ -1,6 +1,6 @@
 """Decisions and counts in words, for reasons, reports and terminals."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rheostat.decision import Decision, Fuse, Move, Moves, Place, Regroup, Scale, Split
 
@@ -14,8 +14,9 @@ def describe(decision: Decision | None) -> str:
     """What is to be done, without the reason: "scale to 3 executors"; None is a hold."""
     match decision:
         case Scale():
-            leaving = [f"without {', '.join(map(str, decision.leaving))}"] if decision.leaving else []
-            return "; ".join([f"scale to {executors(decision.executors)}", *leaving, *_moves(decision.moves)])
+            return "; ".join(
+                [f"scale to {executors(decision.executors)}", *_besides(decision), *_moves(decision.moves)]
+            )
         case Move():
             return "; ".join(_moves(decision.moves)) or "move nothing"
         case Place():
@@ -27,6 +28,13 @@ def describe(decision: Decision | None) -> str:
         case Split():
             return f"split it from what it is fused with, {executors(decision.executors)} for each"
     return "hold"
+
+
+def _besides(decision: Scale) -> Iterator[str]:
+    if decision.leaving:
+        yield f"without {', '.join(map(str, decision.leaving))}"
+    if decision.standby is not None:
+        yield f"keep {decision.standby} warm besides"
 
 
 def _moves(moves: Iterable[Moves]) -> list[str]:

@@ -260,6 +260,28 @@ def test_a_warm_replica_is_active_at_once_where_others_take_minutes_to_start() -
     assert result.executor_seconds > result.mean_executors * result.duration_s  # the warm ones are paid for
 
 
+def test_a_pool_is_started_once_and_kept_whole() -> None:
+    counts: list[int] = []
+    active: set[int] = set()
+
+    def watch(period: Period) -> None:
+        if period.snapshot is not None:
+            counts.append(len(period.snapshot.executors))
+            active.add(sum(each.phase is ExecutorPhase.ACTIVE for each in period.snapshot.executors))
+
+    scenario = recurring_peaks(operator={"standby": 7}, start="20m")
+    simulate(scenario, "psps", {"td": "15s", "pool": 8}, seed=1, listeners=[watch])
+    assert set(counts) == {8}
+    assert len(active) > 2
+
+
+def test_a_pool_that_is_not_whole_yet_is_filled() -> None:
+    plant = FakePlant(LINE, arrival_rate=100)
+    one = decisions(plant, Goal(LINE), "psps", 30, pool=3)[30][0]
+    assert isinstance(one, Scale)
+    assert (one.executors, one.standby) == (1, 2)  # as many serve as before, and the others of the pool stand by
+
+
 def test_it_controls_micro_batches() -> None:
     scenario = read_scenario(SCENARIOS / "microbatch-spike.toml")
     controlled = simulate(scenario, "pa-sps", {"predictor": "linear", "headroom": 0.3})

@@ -104,6 +104,20 @@ def test_a_warm_standby_serves_after_its_activation_time_instead_of_a_start():
     assert executor_row(it, 1).completed > 0
 
 
+def test_those_that_leave_stand_by_and_nobody_is_started_in_their_place():
+    it = plant(one_operator(), fixed(0.001, executors=3), cluster=ClusterModel(start="60s"))
+    plan = scaled(Plan.initial(it.topology, 3), 1, standby=2)
+    it.cluster.advance(1.0)
+    it.apply(plan)
+    assert len(phases(it)) == 3
+    realise(it, plan)
+    assert sorted(phases(it)) == [ExecutorPhase.ACTIVE, ExecutorPhase.WARM, ExecutorPhase.WARM]
+    plan = scaled(plan, 3, standby=0)
+    it.apply(plan)
+    it.cluster.advance(it.cluster.now_s + 1.0)
+    assert phases(it) == [ExecutorPhase.ACTIVE] * 3
+
+
 def test_an_executor_that_became_a_standby_during_a_pause_works_when_it_is_called_again():
     cluster = ClusterModel(pause_on_remove="3s", nodes=(NodeModel(name="x", slots=2),))
     it = plant(one_operator(), exponential(0.001, executors=2), cluster=cluster)

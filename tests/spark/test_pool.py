@@ -200,6 +200,25 @@ def test_a_leaving_executor_stands_by_when_a_standby_is_wanted():
     assert pool.is_settled
 
 
+def test_nobody_is_asked_for_in_place_of_those_that_are_about_to_stand_by():
+    pool = serving("a", "b", "c", "d")
+    pool.want(plan(0, standby=2))
+    pool.bind()
+    assert pool.total() == 4  # b, c and d leave: two of them will stand by, one is still needed while it leaves
+    assert len(dismiss_when_empty(pool, {"a"})) == 1
+    assert [phase for _, phase, _ in phases(pool)].count(WARM) == 2
+
+
+def test_a_pool_that_is_kept_whole_needs_nobody_new():
+    pool = serving("a", standby=2)
+    pool.want(plan(0, 1, 2))
+    pool.bind()
+    assert (pool.total(), [phase for _, phase, _ in phases(pool)]) == (3, [ACTIVE] * 3)
+    pool.want(plan(0, standby=2))
+    pool.bind()
+    assert pool.total() == 3
+
+
 def test_a_leaving_executor_that_is_wanted_again_stays():
     pool = serving("a", "b")
     pool.want(plan(0))

@@ -168,10 +168,16 @@ class SimPlant:
                 self.cluster.staff.activate(warm, number, self._plan.sharing(pool))
             elif self._request(pool, number) is None:
                 obstacles.append(f"no node has a free slot for executor {number} of {pool!r}")
-        while len(fleet.standbys(pool)) < wanted.standby:
+        while len(fleet.standbys(pool)) + self._freed(pool) < wanted.standby:
             if self._request(pool, fleet.next_standby()) is None:
                 return [*obstacles, f"no node has a free slot for a standby of {pool!r}"]
         return obstacles
+
+    def _freed(self, pool: str) -> int:
+        """How many serve that need not: they can stand by when they are empty."""
+        serving, wanted = self.cluster.fleet.serving(pool), self._plan.pools[pool].executors
+        phases = (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
+        return sum(e.id not in wanted and e.phase in phases and not e.stopping for e in serving)
 
     def _relocate(self, pool: str) -> None:
         for number, location in self._plan.pools[pool].locations.items():

@@ -30,9 +30,7 @@ def test_a_warm_standby_gets_no_work_until_it_is_activated_and_then_in_the_next_
     first, standby = counting.spark_id(0), counting.spark_id(-1)
     counting.run()
     assert set(counting.ran_on().values()) == {first}
-    plan = counting.plan.after(Scale(operator="count", executors=2, reason="test"))
-    pool = msgspec.structs.replace(plan.pools["count"], standby=0)
-    counting.want(msgspec.structs.replace(plan, pools={"count": pool}))
+    counting.want(counting.plan.after(Scale(operator="count", executors=2, standby=0, reason="test")))
     eventually(counting.reached, "the activation", 10)
     counting.run()
     wanted = {substream: (first, standby)[number] for substream, number in enumerate(counting.plan.assignment["count"])}
@@ -65,11 +63,26 @@ def test_a_killed_executor_is_replaced_and_its_number_and_substreams_go_to_the_r
     assert counting.ran_on() == {s: executors[n] for s, n in enumerate(counting.plan.assignment["count"])}
 
 
+def test_a_pool_that_is_kept_whole_starts_and_ends_nobody(counting, eventually):
+    spark_ids, ever = {counting.spark_id(0), counting.spark_id(1)}, counting.executors_ever()
+    counting.feed(4)
+    counting.want(counting.plan.after(Scale(operator="count", executors=1, standby=1, reason="test")))
+    eventually(counting.reached, "one of them to stand by", 60)
+    counting.run()
+    assert set(counting.ran_on().values()) == {counting.spark_id(0)}
+    counting.want(counting.plan.after(Scale(operator="count", executors=2, standby=0, reason="test")))
+    eventually(counting.reached, "the activation", 10)
+    counting.run()
+    assert set(counting.ran_on().values()) == spark_ids
+    assert counting.executors_ever() == ever
+
+
 def test_a_leaving_executor_is_emptied_and_killed_without_force(counting, eventually):
-    leaving, staying = counting.spark_id(0), counting.spark_id(1)
+    number = counting.plan.pool("count").executors[0]
+    leaving, staying = (counting.spark_id(each) for each in counting.plan.pool("count").executors)
     ever = counting.executors_ever()
     counting.feed(4)
-    counting.want(counting.plan.after(Scale(operator="count", executors=1, leaving=(0,), reason="test")))
+    counting.want(counting.plan.after(Scale(operator="count", executors=1, leaving=(number,), reason="test")))
     eventually(counting.reached, "the removal", 60)
     assert not counting.allocation.is_active(leaving)
     counting.run()

@@ -16,7 +16,7 @@ Told = msgspec.Meta
 class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
     """PSPS's, and those that PA-SPS shares with it.
 
-    How many inactive replicas are kept warm is the plan's `standby`: those become active without a start.
+    Inactive replicas are the plan's standbys: they become active without a start.
     """
 
     td: Annotated[Duration, Told(description="td, from one decision to the next, and how far ahead is looked")] = "30s"
@@ -24,7 +24,10 @@ class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
     window: Annotated[int, Told(ge=2, description="samples that a forecast is made from")] = 100
     pool: Annotated[
         Annotated[int, Told(ge=1)] | None,
-        Told(description="replicas in the pool of each operator, the most it can have; left out: as the budget says"),
+        Told(
+            description="replicas in the pool of each operator, all of them started: what is not active is kept warm; "
+            "left out: as many as the budget allows, and as many warm ones as at the start"
+        ),
     ] = None
     headroom: Annotated[
         float,

@@ -123,9 +123,14 @@ class Psps:
             return Hold(operator=operator, reason="how long an event takes here could not be measured yet")
         reason = f"{why}: with what is queued, work for {load:.2f} executors here"
         predicted = Effect(utilisation=load / count, executors=count)
-        if count == size:
+        inactive = self._inactive(count)
+        if count == size and inactive in (None, observation.plan.pool(operator).standby):
             return Hold(operator=operator, reason=f"{reason}, and {executors(size)} serve", predicted=predicted)
-        return Scale(operator=operator, executors=count, reason=reason, predicted=predicted)
+        return Scale(operator=operator, executors=count, standby=inactive, reason=reason, predicted=predicted)
+
+    def _inactive(self, active: int) -> int | None:
+        """What is left of the pool is kept warm; without a pool that is not this policy's business."""
+        return None if self.options.pool is None else max(0, self.options.pool - active)
 
 
 class PaSps(Psps):

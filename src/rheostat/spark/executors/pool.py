@@ -137,7 +137,8 @@ class Pool:
     def total(self, doomed: Collection[str] = ()) -> int:
         """How many executors to ask Spark for, when `doomed` are about to be killed and not to be replaced."""
         leaving = [member for member in self._with(ExecutorPhase.LEAVING) if member.id not in doomed]
-        return len(self._wanted.executors) + self._wanted.standby + len(leaving)
+        surplus = max(0, len(leaving) - self._vacant_standbys)
+        return len(self._wanted.executors) + self._wanted.standby + surplus
 
     @property
     def is_empty(self) -> bool:
@@ -192,6 +193,12 @@ class Pool:
     @property
     def _standbys(self) -> list[Member]:
         return self._with(ExecutorPhase.WARM)
+
+    @property
+    def _vacant_standbys(self) -> int:
+        """How many of those that leave will be standbys, since nobody else is or is about to be."""
+        coming = len(self._with(ExecutorPhase.STARTING)) - len(self._free_numbers())
+        return max(0, self._wanted.standby - len(self._standbys) - max(0, coming))
 
     def _with(self, *phases: ExecutorPhase) -> list[Member]:
         return [member for member in self._members.values() if member.phase in phases]
