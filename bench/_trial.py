@@ -29,8 +29,17 @@ WARM_UP_S = 20.0
 
 
 @dataclass(frozen=True)
+class Contender:
+    """A policy with its options, and the warm standbys that it may count on, by operator."""
+
+    policy: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    standby: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Trial:
-    """All that is the same for every policy. `topology` reads the folder it is given, which `make`'s records fill.
+    """All that is the same for every contender. `topology` reads the folder it is given, which `make`'s records fill.
 
     `trickle` records a second come before the load begins, until the first results do and everything is warm.
     """
@@ -42,18 +51,9 @@ class Trial:
     duration_s: float
     executors: Mapping[str, int]
     budget: Budget
-    standby: Mapping[str, int] = field(default_factory=dict)
     trickle: float = 5.0
 
-    def run(
-        self,
-        cluster: EmbeddedCluster,
-        policy: str,
-        options: Mapping[str, Any] | None = None,
-        *,
-        t_ra: str = "6s",
-        alone_s: float = 0.0,
-    ) -> History:
+    def run(self, cluster: EmbeddedCluster, contender: Contender, *, t_ra: str = "6s", alone_s: float = 0.0) -> History:
         """What happened from the first moment of the load on; the policy may not act before `alone_s`."""
         history = History()
         with ExitStack() as ending:
@@ -64,11 +64,11 @@ class Trial:
                     start(
                         self.topology(folder / "input"),
                         sla=self.sla,
-                        policy=policy,
-                        options=options,
+                        policy=contender.policy,
+                        options=contender.options,
                         budget=self.budget,
                         executors=self.executors,
-                        standby=self.standby,
+                        standby=contender.standby,
                         directory=folder / "run",
                         cluster=cluster,
                         settings=dict.fromkeys(_JAVA_OPTIONS, QUICK_TO_START),
@@ -93,15 +93,15 @@ def cluster() -> Iterator[EmbeddedCluster]:
         yield running
 
 
-def compared(trial: Trial, contenders: Mapping[str, tuple[str, Mapping[str, Any]]], **how: Any) -> dict[str, History]:
-    """The trial under each contender's policy and options, one after the other on one cluster; prints their courses.
+def compared(trial: Trial, contenders: Mapping[str, Contender], **how: Any) -> dict[str, History]:
+    """The trial under each contender, one after the other on one cluster; prints their courses.
 
     `how` is what `Trial.run` can be told besides.
     """
     histories: dict[str, History] = {}
     with cluster() as nodes:
-        for name, (policy, options) in contenders.items():
-            histories[name] = trial.run(nodes, policy, options, **how)
+        for name, contender in contenders.items():
+            histories[name] = trial.run(nodes, contender, **how)
             print(f"\n{name}")
             print_course(histories[name])
     return histories

@@ -1,9 +1,10 @@
 """A peak that comes again and again, on Spark: `python -m bench.peak`.
 
 A stateless operator whose cost is emulated by waiting, under a load that jumps to a multiple for a third of each
-minute. `pa-sps` forecasts it, once it has seen two periods; `psps` is the same policy without the forecast and with
-more headroom instead, and `threshold` follows utilisation. One after the other, with the same load and budget. The
-score is over all, and over what follows the second peak.
+minute. `pa-sps` forecasts it, once it has seen two periods, and starts executors when they will soon be needed; `psps`
+is the same policy without the forecast, and `threshold` follows utilisation: both have warm standbys instead, which
+serve from the next batch on. One after the other, with the same load and budget; standbys are paid for as executors
+are. The score is over all, and over what follows the second peak.
 """
 
 import argparse
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench._trial import Trial, after, compared, print_score, print_score_head
+from bench._trial import Contender, Trial, after, compared, print_score, print_score_head
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.load import Step
@@ -28,17 +29,16 @@ LOW, HIGH = 8.0, 44.0
 PERIOD_S = 60.0
 PEAK_S = 20.0
 MOST = 5
-STANDBY = 2
-"""Inactive replicas, which both policies have: they serve from the next batch on."""
+STANDBY = {"work": 2}
 SAMPLE_S = 2.0
 EVERY: dict[str, Any] = {"td": "6s", "sample": f"{SAMPLE_S}s", "window": round(2.5 * PERIOD_S / SAMPLE_S)}
 HEADROOM = 0.43
 """Batches cost a good second beside their work: to be within 5 s, executors may be full to 0.7."""
-POLICIES: dict[str, dict[str, Any]] = {
-    "pa-sps": {"predictor": "seasonal-naive", "lead": "6s", "headroom": HEADROOM, **EVERY},
-    "psps": {"headroom": 1.0, **EVERY},
-    "threshold": {},
-    "drs": {"t_min": "3s"},
+CONTENDERS = {
+    "pa-sps": Contender("pa-sps", {"predictor": "seasonal-naive", "lead": "18s", "headroom": HEADROOM, **EVERY}),
+    "psps": Contender("psps", {"headroom": HEADROOM, **EVERY}, STANDBY),
+    "threshold": Contender("threshold", {}, STANDBY),
+    "drs": Contender("drs", {"t_min": "3s"}, STANDBY),
 }
 
 
@@ -72,22 +72,20 @@ def recurring(peaks: int) -> Step:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--policies", nargs="+", default=["pa-sps", "psps", "threshold"], choices=POLICIES)
+    parser.add_argument("--contenders", nargs="+", default=["pa-sps", "psps", "threshold"], choices=CONTENDERS)
     parser.add_argument("--sla", default="5s/10s")
     parser.add_argument("--peaks", type=int, default=4)
     arguments, _ = parser.parse_known_args()
     sla = SLA.parse(arguments.sla)
     duration_s = arguments.peaks * PERIOD_S
-    trial = Trial(
-        stateless, recurring(arguments.peaks), numbers, sla, duration_s, {"work": 1}, Budget(MOST), {"work": STANDBY}
-    )
-    contenders = {policy: (policy, POLICIES[policy]) for policy in arguments.policies}
+    trial = Trial(stateless, recurring(arguments.peaks), numbers, sla, duration_s, {"work": 1}, Budget(MOST))
+    contenders = {name: CONTENDERS[name] for name in arguments.contenders}
     histories = compared(trial, contenders, t_ra="4s")
     print(f"\ncosts emulated by waiting: {COST_S} s a record, {LOW:g} to {HIGH:g} records/s, SLA {sla}")
-    print(f"{STANDBY} standbys")
+    print(f"standbys: {', '.join(f'{name} {sum(each.standby.values())}' for name, each in contenders.items())}")
     print_score_head()
-    for policy, history in histories.items():
-        print_score(policy, history, sla)
+    for name, history in histories.items():
+        print_score(name, history, sla)
         print_score("  from peak 3 on", after(history, 2 * PERIOD_S), sla)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench._trial import Trial, cluster, print_course
+from bench._trial import Contender, Trial, cluster, print_course
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.cli.history import History
@@ -73,7 +73,7 @@ def main() -> None:
     total = sum(BAD.values())
     trial = Trial(pipeline, Constant(RATE), numbers, SLA("5s", "10s"), arguments.duration, BAD, Budget(total))
     with cluster() as nodes:
-        history = trial.run(nodes, "drs", {"problem": "k_max"}, alone_s=arguments.before)
+        history = trial.run(nodes, Contender("drs", {"problem": "k_max"}), alone_s=arguments.before)
     print(f"costs emulated by waiting: {COSTS_S} s a record, {RATE:g} records/s, {total} executors in all")
     print_course(history)
     before_s = latency_s(history, arguments.before - 10, arguments.before)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench._trial import Trial, after, compared, print_score, print_score_head
+from bench._trial import Contender, Trial, after, compared, print_score, print_score_head
 from bench.osg import UNITS, VALUES, WEIGHTS
 from pyspark.sql import DataFrame, SparkSession
 
@@ -70,7 +70,7 @@ def main() -> None:
         partial(sensitive, arguments.mean), Constant(rate), values, sla, arguments.duration, {"serve": EXECUTORS},
         Budget(EXECUTORS), trickle=rate / 4,
     )  # fmt: skip
-    contenders = {f"dabs, {grouping}": ("dabs", {"grouping": grouping}) for grouping in arguments.groupings}
+    contenders = {f"dabs, {grouping}": Contender("dabs", {"grouping": grouping}) for grouping in arguments.groupings}
     histories = compared(trial, contenders, alone_s=LOOK_ON_S)
     print(f"\ncosts emulated by waiting: {arguments.mean:g} s a record, {rate:.3g} records/s, SLA {sla}")
     print_score_head()

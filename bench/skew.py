@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench._trial import Trial, compared, print_score, print_score_head
+from bench._trial import Contender, Trial, compared, print_score, print_score_head
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.load import Constant
@@ -98,7 +98,7 @@ def main() -> None:
     sla = SLA.parse(arguments.sla)
     duration_s = arguments.phases * PHASE_S
     trial = Trial(keyed, Constant(RATE), orders, sla, duration_s, {"match": EXECUTORS}, Budget(MOST))
-    contenders = {policy: (policy, POLICIES[policy]) for policy in arguments.policies}
+    contenders = {policy: Contender(policy, POLICIES[policy]) for policy in arguments.policies}
     histories = compared(trial, contenders, alone_s=LOOK_ON_S)
     print(f"\ncosts emulated by waiting: {COST_S} s a record, {RATE:g} records/s, SLA {sla}, at most {MOST} executors")
     print_score_head()
