@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.plan import Plan
-from rheostat.policies.pasps.beat import Beat
+from rheostat.policies.beat import Beat
 from rheostat.policies.pasps.execution_time import ExecutionTimes
 from rheostat.policies.pasps.replicas import Need, load, within
 from rheostat.policies.pasps.samples import InputSamples

@@ -18,12 +18,19 @@ def attempt(model: Model, samples: Floats, horizon: int) -> tuple[Path | None, s
         return None, f"{len(samples)} samples are too few for {model.name}, which needs {model.least}"
     try:
         with np.errstate(all="ignore"):
-            path = model.ahead(samples, horizon)
+            path = _of_length(horizon, model.ahead(samples, horizon))
     except ConfigError:
         raise
     except Exception as error:
         return None, f"{model.name} failed ({error})"
     return (path, "") if _credible(path, samples) else (None, f"{model.name} ran away from the samples")
+
+
+def _of_length(horizon: int, path: Path) -> Path:
+    for values in (path.mean, path.error):
+        if values.shape != (horizon,):
+            raise ValueError(f"it gave values of shape {values.shape} for {horizon} steps")
+    return path
 
 
 def _credible(path: Path, samples: Floats) -> bool:

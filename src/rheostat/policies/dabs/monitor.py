@@ -6,14 +6,13 @@ from functools import cached_property
 from itertools import pairwise
 
 from rheostat.duration import human
+from rheostat.policies.beat import Beat
 from rheostat.policies.dabs.options import DabsOptions
 from rheostat.policies.policy import Observation
 from rheostat.snapshot import ExecutorState, OperatorState, Snapshot
 
 Rows = dict[tuple[str, str], int | None]
 """What went over each stream so far, by its name and its reader."""
-
-_ROUNDING_S = 1e-6
 
 
 class NotKnownError(Exception):
@@ -34,11 +33,13 @@ class Iteration:
     def now(self) -> Snapshot:
         return self.snapshots[-1]
 
-    def arrivals(self, operator: str) -> list[float]:
-        """Records that came to `operator` between each sample and the next."""
+    def arrival_rates(self, operator: str) -> list[float]:
+        """Records per second that came to `operator` from each sample to the next: not all last equally long."""
         what = f"arrivals at {operator!r}"
         counts = [_known(self._operator(snapshot, operator).arrived, what) for snapshot in self.snapshots]
-        return [_grown(one, other, what) for one, other in pairwise(counts)]
+        came = [_grown(one, other, what) for one, other in pairwise(counts)]
+        lengths_s = [later.time_s - earlier.time_s for earlier, later in pairwise(self.snapshots)]
+        return [records / length_s for records, length_s in zip(came, lengths_s, strict=True)]
 
     def completed(self, operator: str) -> float:
         return self._over("completions", operator, "completed")
@@ -88,6 +89,7 @@ class Monitor:
     def __init__(self, options: DabsOptions) -> None:
         self._options = options
         self._snapshots: deque[Snapshot] = deque(maxlen=options.samples + 1)
+        self._beat = Beat(options.sample_s)
         self._sizes: dict[str, tuple[int, ...]] | None = None
 
     def see(self, observation: Observation) -> None:
@@ -95,6 +97,7 @@ class Monitor:
         sizes = {name: pool.executors for name, pool in observation.plan.pools.items()}
         if observation.settling or sizes != self._sizes:
             self._snapshots.clear()
+            self._beat = Beat(self._options.sample_s)
         self._sizes = sizes
         if not observation.settling and self._is_due(observation.snapshot.time_s):
             self._snapshots.append(observation.snapshot)
@@ -114,7 +117,7 @@ class Monitor:
         return bool(self._snapshots) and self._snapshots[-1].time_s == time_s
 
     def _is_due(self, time_s: float) -> bool:
-        return not self._snapshots or time_s >= self._snapshots[-1].time_s + self._options.sample_s - _ROUNDING_S
+        return self._beat.due(time_s) or not self._snapshots
 
 
 def _rows(snapshot: Snapshot) -> Rows:

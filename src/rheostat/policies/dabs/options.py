@@ -7,6 +7,7 @@ import msgspec
 from rheostat.duration import Duration, positive_seconds
 from rheostat.errors import ConfigError
 from rheostat.policies.policy import PolicyOptions
+from rheostat.policies.regroup import Wanted
 
 Told = msgspec.Meta
 Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
@@ -32,10 +33,7 @@ class DabsOptions(PolicyOptions, frozen=True, kw_only=True):
     reservation: Annotated[
         Share | dict[str, Share], Told(description="share of a core reserved for an executor, or by operator")
     ] = 1.0
-    grouping: Annotated[
-        Literal["osg", "load-aware", "round-robin", "keep"],
-        Told(description="how records are spread where that is free: osg, load-aware, round-robin; keep leaves it"),
-    ] = "osg"
+    grouping: Wanted = "osg"
 
     def __post_init__(self) -> None:
         samples = self.iteration_s / self.sample_s

@@ -7,12 +7,13 @@ for it; where it does not know nodes, each executor is taken to have a core of i
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rheostat.decision import Decision, Effect, Hold, Regroup, Scale
+from rheostat.decision import Decision, Effect, Hold, Scale
 from rheostat.policies.dabs.bottleneck import other_bottleneck
 from rheostat.policies.dabs.monitor import Iteration, Monitor, NotKnownError
 from rheostat.policies.dabs.options import DabsOptions
 from rheostat.policies.dabs.outlook import Outlooks, PoolNeed
 from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.policies.regroup import regroups
 from rheostat.sla import Goal
 from rheostat.words import executors
 
@@ -35,8 +36,8 @@ class Dabs:
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """Regroup first; then one decision for each pool, in the name of the first operator it serves."""
         self._monitor.see(observation)
-        if regroups := self._regroups(observation):
-            return regroups
+        if spread := regroups(self._goal.topology, observation, self.options.grouping):
+            return spread
         if observation.settling:
             return _hold_all(observation, "monitoring is off while a change settles")
         if (blind := self._monitor.blind()) is not None:
@@ -44,19 +45,6 @@ class Dabs:
         if not self._monitor.is_new(observation.snapshot.time_s):
             return _hold_all(observation, "waits for the next sample")
         return self._judge_all(observation, self._monitor.iteration())
-
-    def _regroups(self, observation: Observation) -> list[Decision]:
-        """For operators whose records may go anywhere and are not yet told to go as wanted."""
-        wanted, now = self.options.grouping, observation.snapshot.operator
-        if wanted == "keep":
-            return []
-        free = [o.name for o in self._goal.topology.operators.values() if not o.keyed or o.merge is not None]
-        return [
-            Regroup(operator=name, grouping=wanted, reason=f"records are spread by {now[name].grouping}")
-            for name in free
-            if name in now and now[name].grouping not in (None, wanted)
-            if observation.plan.grouping.get(name) != wanted
-        ]
 
     def _judge_all(self, observation: Observation, iteration: Iteration) -> list[Decision]:
         """Pool by pool, in the order of the plan, as far as the budget reaches."""

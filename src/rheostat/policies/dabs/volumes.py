@@ -37,7 +37,8 @@ class VolumeEstimator:
         return found
 
     def _volume(self, operator: str, iteration: Iteration, found: Mapping[str, Volume]) -> Volume:
-        own = self._forecaster.forecast(iteration.arrivals(operator), self._options.samples).total
+        rates = self._forecaster.forecast(iteration.arrival_rates(operator), self._options.samples)
+        own = rates.total * self._options.sample_s
         parents = self._from_parents(operator, iteration, found)
         combine = max if self._options.combine == "max" else min
         pending = iteration.pending(operator)
@@ -55,11 +56,10 @@ class VolumeEstimator:
         rows = iteration.rows(stream.name, stream.consumer)
         if stream.producer in found:
             return found[stream.producer].expected * _selectivity(stream, rows, iteration)
-        if rows is not None:
-            return rows
-        if stream.producer in self._topology.sources:
-            return 0.0
-        return iteration.completed(stream.producer) * stream.selectivity
+        if rows is None:
+            known = stream.producer in self._topology.operators
+            rows = iteration.completed(stream.producer) * stream.selectivity if known else 0.0
+        return rows * self._options.iteration_s / iteration.length_s
 
 
 def _selectivity(stream: Stream, rows: float | None, iteration: Iteration) -> float:

@@ -9,6 +9,7 @@ from rheostat.duration import Duration, human, positive_seconds, seconds
 from rheostat.errors import ConfigError
 from rheostat.forecast import make_model
 from rheostat.policies.policy import PolicyOptions
+from rheostat.policies.regroup import Wanted
 
 Told = msgspec.Meta
 
@@ -16,7 +17,8 @@ Told = msgspec.Meta
 class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
     """PSPS's, and those that PA-SPS shares with it.
 
-    Inactive replicas are the plan's standbys: they become active without a start.
+    Inactive replicas are the plan's standbys: they become active without a start. The paper's grouping is
+    "load-aware"; it gives the least utilised replica all records until it has caught up.
     """
 
     td: Annotated[Duration, Told(description="td, from one decision to the next, and how far ahead is looked")] = "30s"
@@ -37,6 +39,7 @@ class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
         dict[str, Duration],
         Told(description="et of operators by name, as calibrated before the start; afterwards it is measured"),
     ] = {}
+    grouping: Wanted = "keep"
 
     def __post_init__(self) -> None:
         if self.steps < 1:

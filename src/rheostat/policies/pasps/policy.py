@@ -9,14 +9,15 @@ from rheostat.decision import Decision, Effect, Hold, Scale
 from rheostat.duration import human, positive_seconds, seconds
 from rheostat.forecast import Forecast, Forecaster, make_model
 from rheostat.forecast.model import Floats
+from rheostat.policies.beat import Beat
 from rheostat.policies.expectation import Expectation
-from rheostat.policies.pasps.beat import Beat
 from rheostat.policies.pasps.execution_time import ExecutionTimes
 from rheostat.policies.pasps.options import PaSpsOptions, PspsOptions
 from rheostat.policies.pasps.replicas import Need, load, within
 from rheostat.policies.pasps.samples import InputSamples
 from rheostat.policies.pasps.shares import Shares
 from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.policies.regroup import regroups
 from rheostat.sla import Goal
 from rheostat.words import executors
 
@@ -40,12 +41,15 @@ class Psps:
         self._times = ExecutionTimes({name: positive_seconds(time) for name, time in calibrated.items()})
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
-        """Every td one decision for each pool, in the name of the first operator it serves; nothing in between."""
+        """Every td one decision for each pool, in the name of the first operator it serves.
+
+        In between nothing, but that records are to be spread in another way.
+        """
         self._input.see(observation)
         self._shares.see(observation.snapshot)
         self._times.see(observation)
         if not self._beat.due(observation.snapshot.time_s):
-            return ()
+            return regroups(self._goal.topology, observation, self.options.grouping)
         self._shares.turn()
         self._times.turn()
         return self._plan(observation)

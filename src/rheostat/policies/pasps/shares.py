@@ -1,6 +1,6 @@
 """θ: what share of the input reaches each operator, from what went over the streams in the last interval (eq. 5, 6)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from rheostat.errors import TopologyError
 from rheostat.queueing import Route, arrival_rates
@@ -9,27 +9,28 @@ from rheostat.topology import Stream, Topology
 
 
 class Grown:
-    """By how much cumulative counters grew in an interval: None where that is not known."""
+    """By how much cumulative counters grew in an interval."""
 
     def __init__(self) -> None:
         self._before: dict[object, int] = {}
         self._now: dict[object, int] = {}
 
-    def see(self, key: object, value: int | None) -> None:
-        if value is not None:
-            self._now[key] = value
+    def see(self, counters: Iterable[tuple[object, int | None]]) -> None:
+        """What they show at the moment. One that cannot be read is not taken to stand still."""
+        self._now = {key: value for key, value in counters if value is not None}
 
     def turn(self) -> dict[object, int]:
         """The growth since the turn before, of the counters that are known at both ends and did not fall."""
         grown = {key: now - self._before[key] for key, now in self._now.items() if key in self._before}
-        self._before = dict(self._now)
+        self._before = self._now
         return {key: amount for key, amount in grown.items() if amount >= 0}
 
 
 class Shares:
     """θ^p_i of every stream: the rows that p sent to i for each that it processed, in the last interval.
 
-    An operator that processed nothing keeps its last shares; before there are any, the declared selectivity stands.
+    An operator that processed nothing keeps its last shares, and so does a stream that could not be read; before
+    there are any, the declared selectivity stands.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -39,10 +40,8 @@ class Shares:
         self._from_source = {name: 1.0 / len(topology.sources) for name in topology.sources}
 
     def see(self, snapshot: Snapshot) -> None:
-        for operator in snapshot.operators:
-            self._completed.see(operator.name, operator.completed)
-        for stream in snapshot.streams:
-            self._rows.see((stream.name, stream.consumer), stream.rows)
+        self._completed.see((operator.name, operator.completed) for operator in snapshot.operators)
+        self._rows.see(((stream.name, stream.consumer), stream.rows) for stream in snapshot.streams)
 
     def turn(self) -> None:
         """An interval is over: the shares are those of that interval from now on."""
@@ -66,12 +65,14 @@ class Shares:
         return arrival_rates(list(self._topology.operators), external, _routes(self._share))
 
     def _split_sources(self, rows: Mapping[object, int]) -> None:
-        sent = {
-            name: max((rows.get((name, s.consumer), 0) for s in self._topology.out_of(name)), default=0)
-            for name in self._from_source
-        }
-        if total := sum(sent.values()):
+        """As they sent in the interval, where that is known of all of them; else as before."""
+        known = {name: [rows[key] for key in self._read_from(name) if key in rows] for name in self._from_source}
+        sent = {name: max(counts) for name, counts in known.items() if counts}
+        if sent.keys() == known.keys() and (total := sum(sent.values())):
             self._from_source = {name: amount / total for name, amount in sent.items()}
+
+    def _read_from(self, source: str) -> list[tuple[str, str]]:
+        return [(stream.name, stream.consumer) for stream in self._topology.out_of(source)]
 
     def _adopt(self, shares: dict[Stream, float]) -> None:
         """For a moment a loop may seem to write more than it reads: such shares lead nowhere and are left."""
