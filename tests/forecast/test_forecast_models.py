@@ -274,6 +274,17 @@ def test_a_model_that_fails_or_runs_away_is_replaced_by_basic_which_is_said(
     assert __import__("re").fullmatch(problem, forecast.problem)
 
 
+@pytest.mark.parametrize("steps", [0, 1, 3])
+def test_a_model_that_gives_too_few_or_too_many_steps_is_replaced_by_basic(steps: int) -> None:
+    class Miscounting(Odd):
+        def ahead(self, samples: Floats, horizon: int) -> Path:
+            return super().ahead(samples, steps)
+
+    forecast = Forecaster(Miscounting(1.0)).forecast([1.0, 2.0, 3.0], 2)
+    assert forecast.mean.tolist() == [2.0, 3.0]
+    assert forecast.problem == f"odd failed (it gave values of shape ({steps},) for 2 steps): basic instead"
+
+
 def test_a_negative_expectation_becomes_zero() -> None:
     assert Forecaster(Odd(-1.0)).forecast([1.0, 2.0, 3.0], 2).mean.tolist() == [0.0, 0.0]
 

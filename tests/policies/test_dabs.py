@@ -114,6 +114,13 @@ def test_between_two_samples_it_waits():
     assert isinstance(shown(it, later(seen[-1:], 10.0))["first"], Scale)
 
 
+def test_samples_that_come_a_little_early_or_late_are_samples_as_well():
+    """A loop's turns are never exactly a period apart."""
+    off_s = (0.0, 0.02, -0.01, 0.03, -0.02, 0.01, -0.03)
+    seen = [later([snapshot], by_s)[0] for snapshot, by_s in zip(snapshots(**HEAVY), off_s, strict=True)]
+    assert isinstance(shown(policy(), seen)["first"], Scale)
+
+
 def test_bounds_and_budget_limit_what_it_asks_for():
     assert shown(policy(Budget(most={"first": 4})), snapshots(**HEAVY))["first"].executors == 4
     assert shown(policy(Budget(total=5)), snapshots(**HEAVY))["first"].executors == 3

@@ -2,6 +2,7 @@
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from dabs_observations import TOPOLOGY, iteration, snapshots
@@ -128,6 +129,19 @@ def test_an_operator_behind_a_source_follows_its_own_trend():
     assert volume.expected == pytest.approx(570)
 
 
+def at_moments(seen, times_s):
+    return iteration(msgspec.structs.replace(each, time_s=time_s) for each, time_s in zip(seen, times_s, strict=True))
+
+
+def test_samples_of_unequal_length_are_no_trend():
+    """Ten records in each second, however long the samples are; the next iteration has 60 seconds."""
+    estimator = VolumeEstimator(TOPOLOGY, DabsOptions())
+    uneven = at_moments(snapshots([100, 150, 50, 100, 120, 80]), [0, 10, 25, 30, 40, 52, 60])
+    assert estimator.volumes(uneven)["first"].own == pytest.approx(600)
+    long = at_moments(snapshots([150] * 6), [15 * sample for sample in range(7)])
+    assert estimator.volumes(long)["first"].own == pytest.approx(600)
+
+
 def test_what_waits_is_added():
     assert estimated(arrivals=[10] * 6, pending={"first": 25})["first"].expected == pytest.approx(85)
 
@@ -158,19 +172,36 @@ def test_without_measured_rows_or_completions_the_declared_selectivity_counts():
     assert found["second"].parents == pytest.approx(60 * 1.5)
 
 
+LOOP = Topology(
+    "loop",
+    [
+        Source("in"),
+        Operator("first", inputs=("in", "second.again"), selectivity=1.5),
+        Operator("second", inputs="first", outputs={"again": 0.2, "done": 0.8}),
+        Operator("third", inputs="second.done"),
+    ],
+)
+ROUND = {
+    "arrivals": [13] * 6,
+    "behind": [15] * 6,
+    "third": [12] * 6,
+    "streams": {("in", "first"): 60, ("first", "second"): 90, ("second.again", "first"): 18},
+}
+
+
 def test_around_a_loop_the_last_volume_counts():
-    topology = Topology(
-        "loop",
-        [
-            Source("in"),
-            Operator("first", inputs=("in", "second.again"), selectivity=1.5),
-            Operator("second", inputs="first", outputs={"again": 0.2, "done": 0.8}),
-            Operator("third", inputs="second.done"),
-        ],
-    )
-    streams = {("in", "first"): 60, ("first", "second"): 90, ("second.again", "first"): 18}
-    volume = estimated(topology, arrivals=[13] * 6, behind=[15] * 6, streams=streams, third=[12] * 6)["first"]
-    assert volume.parents == pytest.approx(60 + 18)
+    assert estimated(LOOP, **ROUND)["first"].parents == pytest.approx(60 + 18)
+
+
+def test_around_a_loop_the_volume_of_a_longer_iteration_counts_for_as_long_as_the_next_one_is():
+    longer = at_moments(snapshots(**ROUND), [20 * sample for sample in range(7)])
+    assert VolumeEstimator(LOOP, DabsOptions()).volumes(longer)["first"].parents == pytest.approx((60 + 18) / 2)
+
+
+def test_around_a_loop_that_is_not_measured_completions_and_the_declared_share_count():
+    streams = {("in", "first"): 60, ("first", "second"): 90}
+    found = estimated(LOOP, **{**ROUND, "streams": streams})
+    assert found["first"].parents == pytest.approx(60 + 0.2 * 6 * 15)
 
 
 def test_of_the_three_curves_the_one_that_fits_best_is_continued():

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from rheostat.decision import Decision, Hold, Scale
+from rheostat.decision import Decision, Hold, Regroup, Scale
 from rheostat.errors import ConfigError
 from rheostat.experiments.scenario import Scenario, ScenarioFile, make_scenario, read_scenario
 from rheostat.experiments.simulate import simulate
@@ -191,6 +191,33 @@ def busy(
     return list(decided)
 
 
+def test_before_anything_is_measured_the_calibrated_execution_times_count() -> None:
+    times = {"one": "100ms", "two": "50ms"}
+    policy = make_policy("psps", Goal(LINE), {"td": "1s", "execution_time": times})
+    measures = Measures(1.0, dict.fromkeys(LINE.operators, OperatorMeasures(queued=0.0)), external_rate=100.0)
+    for time_s in (0.0, 1.0):
+        decided = policy.decide(Observation(Snapshot(time_s, ()), measures, Plan.initial(LINE)))
+    assert sizes(list(decided)) == [10, 5]
+
+
+@pytest.mark.parametrize("grouping", ["load-aware", "osg", "batch-greedy"])
+def test_records_are_spread_as_told_from_the_first_turn_on(grouping: str) -> None:
+    policy = make_policy("pa-sps", Goal(LINE), {"predictor": "basic", "grouping": grouping})
+    measures = Measures(1.0, dict.fromkeys(LINE.operators, OperatorMeasures()))
+    seen = Snapshot(0.0, (OperatorState("one", grouping="round-robin"), OperatorState("two")))
+    plan = Plan.initial(LINE)
+    [decided] = policy.decide(Observation(seen, measures, plan))
+    assert decided == Regroup(operator="one", grouping=grouping, reason="records are spread by round-robin")
+    assert list(policy.decide(Observation(seen, measures, plan.after(decided)))) == []
+
+
+def test_unless_told_records_are_spread_as_they_are() -> None:
+    policy = make_policy("psps", Goal(LINE), {})
+    seen = Snapshot(0.0, (OperatorState("one", grouping="round-robin"),))
+    measures = Measures(1.0, dict.fromkeys(LINE.operators, OperatorMeasures()))
+    assert list(policy.decide(Observation(seen, measures, Plan.initial(LINE)))) == []
+
+
 def test_a_pool_that_settles_keeps_its_share_of_the_budget() -> None:
     plan, budget = Plan.initial(LINE, {"one": 4, "two": 1}), Budget(total=6)
     settled, other = busy(LINE, plan, settling=("one",), budget=budget)
@@ -242,6 +269,11 @@ def test_a_recurring_peak_is_met_in_time_by_a_forecast_and_late_without() -> Non
     assert behind.success_rate is not None
     assert ahead.success_rate > behind.success_rate + 0.4
     assert ahead.executor_seconds < behind.executor_seconds
+
+
+def test_it_has_the_simulator_spread_records_by_load() -> None:
+    result = simulate(recurring_peaks(), "pa-sps", {"predictor": "basic", "grouping": "load-aware"}, seed=1)
+    assert result.decisions["regroup"] == 1
 
 
 def test_a_warm_replica_is_active_at_once_where_others_take_minutes_to_start() -> None:

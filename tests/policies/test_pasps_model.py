@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,6 @@ from hypothesis import strategies as st
 
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.plan import Plan
-from rheostat.policies.beat import Beat
 from rheostat.policies.pasps.execution_time import ExecutionTimes
 from rheostat.policies.pasps.replicas import Need, load, within
 from rheostat.policies.pasps.samples import InputSamples
@@ -39,7 +39,7 @@ LOOP = Topology(
 )
 
 
-def snapshot(time_s: float, completed: dict[str, int], rows: dict[tuple[str, str], int]) -> Snapshot:
+def snapshot(time_s: float, completed: dict[str, int], rows: Mapping[tuple[str, str], int | None]) -> Snapshot:
     return Snapshot(
         time_s,
         tuple(OperatorState(name, completed=count) for name, count in completed.items()),
@@ -123,23 +123,47 @@ def test_shares_that_would_never_die_out_are_not_believed() -> None:
     assert shares.events(100, {}) == pytest.approx({"work": 200, "end": 200})
 
 
+@pytest.mark.parametrize("unread", [{}, {("one", "two"): None}])
+def test_a_stream_that_could_not_be_read_keeps_its_share_and_does_not_seem_empty(
+    unread: dict[tuple[str, str], None],
+) -> None:
+    shares = Shares(LINE)
+    for time_s, completed, rows in ((0, 0, 0), (30, 100, 25)):
+        shares.see(snapshot(time_s, {"one": completed}, {("one", "two"): rows}))
+        shares.turn()
+    shares.see(snapshot(60, {"one": 200}, unread))
+    shares.turn()
+    assert shares.events(100, {})["two"] == pytest.approx(25)
+    shares.see(snapshot(90, {"one": 300}, {("one", "two"): 100}))
+    shares.turn()
+    assert shares.events(100, {})["two"] == pytest.approx(25), "75 rows came since second 30, of 200 records"
+    shares.see(snapshot(120, {"one": 400}, {("one", "two"): 150}))
+    shares.turn()
+    assert shares.events(100, {})["two"] == pytest.approx(50)
+
+
+TWO_SOURCES = Topology(
+    "two sources",
+    [
+        Source("a"),
+        Source("b"),
+        Operator("x", inputs="a"),
+        Operator("y", inputs="b"),
+        Operator("z", inputs=["x", "y"]),
+    ],
+)
+
+
 def test_several_sources_share_the_input_as_they_did_in_the_last_interval() -> None:
-    topology = Topology(
-        "two sources",
-        [
-            Source("a"),
-            Source("b"),
-            Operator("x", inputs="a"),
-            Operator("y", inputs="b"),
-            Operator("z", inputs=["x", "y"]),
-        ],
-    )
-    shares = Shares(topology)
+    shares = Shares(TWO_SOURCES)
     shares.see(snapshot(0, {}, {("a", "x"): 0, ("b", "y"): 0}))
     shares.turn()
     shares.see(snapshot(30, {}, {("a", "x"): 30, ("b", "y"): 90}))
     shares.turn()
     assert shares.events(100, {}) == pytest.approx({"x": 25, "y": 75, "z": 100})
+    shares.see(snapshot(60, {}, {("a", "x"): 60}))
+    shares.turn()
+    assert shares.events(100, {}) == pytest.approx({"x": 25, "y": 75, "z": 100}), "what b sent is not known"
 
 
 def test_samples_are_of_equal_length_whenever_measurements_come() -> None:
@@ -203,19 +227,6 @@ def test_a_short_budget_keeps_the_fullest_pool_as_little_full_as_possible(loads:
 
     possible = itertools.product(*(range(1, want + 1) for want in wanted))
     assert fullest(given_out) <= min(fullest(counts) for counts in possible if sum(counts) <= total) + 1e-12
-
-
-def test_a_beat_comes_every_so_often_without_drift() -> None:
-    beat = Beat(30)
-    due = [time_s for time_s in range(0, 200, 7) if beat.due(5 + time_s)]
-    assert due == [35, 63, 91, 126, 154, 182]
-    late = Beat(30)
-    assert [late.due(time_s) for time_s in (0, 100, 110, 119, 120)] == [False, True, False, False, True]
-
-
-def test_a_beat_is_not_missed_by_rounding() -> None:
-    beat = Beat(0.1)
-    assert [beat.due(time_s) for time_s in (0.0, 0.1, 0.2, 0.3)] == [False, True, True, True]  # 0.3 / 0.1 < 3
 
 
 def test_infinite_pools_have_no_bound() -> None:
