@@ -202,6 +202,9 @@ def test_execution_times_are_calibrated_first_and_measured_then() -> None:
     assert times.of("one") == pytest.approx((10 * 0.1 + 30 * 0.2) / 40)
     times.turn()
     assert times.of("one") == pytest.approx(0.175)
+    times.see(observation(4, 10, one=OperatorMeasures(completion_rate=10, service_rate=4)))
+    times.turn()
+    assert times.of("one") == pytest.approx(0.25), "what was before the last interval counts no more"
 
 
 def test_replicas_are_at_least_one_and_at_most_the_pool() -> None:
