@@ -53,6 +53,45 @@ def test_it_scales_out_to_the_degree_that_reservations_allow_and_says_why():
     assert decided.predicted.utilisation == pytest.approx(0.3)
 
 
+@pytest.mark.parametrize(
+    ("told", "executors"),
+    [
+        ({"reservation": 0.5}, 12),
+        ({"reservation": {"first": 0.5}}, 12),
+        ({"reservation": {"second": 0.5}}, 6),
+        ({"weight": 0.6}, 3),
+    ],
+)
+def test_reservations_and_their_weight_say_how_many_a_scale_out_takes(told, executors):
+    """Work for 1.8 executors with a whole core, over reservation × weight (eq. 13)."""
+    assert shown(policy(**told), snapshots(**HEAVY))["first"].executors == executors
+
+
+def test_the_weight_says_what_an_executor_can_count_on():
+    """Both executors use 90 % of a core of their own: 0.6 of what is reserved, and the idle tenth (eq. 7)."""
+
+    def busy(time_s):
+        return {"executors": tuple(ExecutorState("first", n, ExecutorPhase.ACTIVE, cpu_s=0.9 * time_s) for n in (0, 1))}
+
+    decided = shown(policy(weight=0.6), snapshots(**HEAVY, extra=busy))["first"]
+    assert decided.reason.startswith(f"600 records expected are work for {1.8 / 0.7:.2f} executors")
+
+
+@pytest.mark.parametrize("samples", [3, 12])
+def test_an_iteration_may_be_shorter_or_longer(samples):
+    decided = shown(policy(iteration=f"{10 * samples}s"), snapshots([100] * samples, busy_s=18.0))["first"]
+    assert decided.executors == 6
+
+
+@pytest.mark.parametrize(("told", "executors"), [({}, 12), ({"reservation": {"second": 0.5}}, 24)])
+def test_operators_that_share_a_pool_need_what_both_need(told, executors):
+    """Work for 1.8 executors each; of two reservations the smaller one is sure."""
+    shared = Plan.initial(TOPOLOGY, 2, shared=[("first", "second")])
+    decided = shown(policy(**told), snapshots(**HEAVY, rows=60, completed=600), shared)
+    assert decided.keys() == {"first"}
+    assert decided["first"].executors == executors
+
+
 def test_it_scales_in_only_as_far_as_reservations_allow():
     """Ten executors for work of 0.5: at 30 % of a core each, two."""
     idle = snapshots([100] * 6, busy_s=5.0)
@@ -146,13 +185,25 @@ def test_the_last_known_processing_time_serves_while_nothing_completes():
     assert isinstance(shown(it, later(stuck, 1000.0))["first"], Scale)
 
 
-def test_a_bottleneck_that_is_no_processor_is_named_and_not_scaled():
-    def full(time_s):
-        members = (ExecutorState("first", 0, ExecutorPhase.ACTIVE, busy_s=0.9 * time_s, node="x"),)
-        return {"executors": members, "nodes": (NodeState("x", cores=1.0, memory=0.97),)}
+def full(used, **what):
+    """One executor of `first` uses so much of a core, on a node of which something else is full."""
 
-    decided = shown(policy(), snapshots(**HEAVY, extra=full))["first"]
-    assert decided.reason.endswith("but memory of node 'x' is at 97%: more would not help")
+    def extra(time_s):
+        members = (ExecutorState("first", 0, ExecutorPhase.ACTIVE, busy_s=used * time_s, node="x"),)
+        return {"executors": members, "nodes": (NodeState("x", cores=1.0, **what), NodeState("y", memory=1.0))}
+
+    return extra
+
+
+@pytest.mark.parametrize(("what", "named"), [({"memory": 0.97}, "memory"), ({"io": 0.97, "memory": 0.5}, "I/O")])
+def test_a_bottleneck_that_is_no_processor_is_named_and_not_scaled(what, named):
+    decided = shown(policy(), snapshots(**HEAVY, extra=full(0.9, **what)))["first"]
+    assert decided.reason.endswith(f"but {named} of node 'x' is at 97%: more would not help")
+
+
+def test_where_something_else_is_full_fewer_may_still_do():
+    idle = snapshots([100] * 6, busy_s=5.0, extra=full(0.1, memory=0.97))
+    assert shown(policy(), idle, Plan.initial(TOPOLOGY, 10))["first"].executors == 2
 
 
 def grouped(seen, **grouping):

@@ -61,6 +61,14 @@ def test_an_executor_that_leaves_still_takes_its_part_of_the_core():
     assert usable == pytest.approx(0.3 + (1 - 0.5 - 0.3) / 2)
 
 
+def test_processor_time_counts_where_both_are_known():
+    def both(time_s):
+        used = {"cpu_s": 0.5 * time_s, "busy_s": 0.9 * time_s}
+        return {"executors": (ExecutorState("work", 0, ExecutorPhase.ACTIVE, **used),)}
+
+    assert Cores(iteration(snapshots([1] * 6, extra=both))).usable_by_pool("work", 1.0, 0.3) == pytest.approx(0.8)
+
+
 def test_useful_time_stands_for_processor_time_and_nothing_for_nothing():
     def busy_only(time_s):
         return {"executors": (ExecutorState("work", 0, ExecutorPhase.ACTIVE, busy_s=0.5 * time_s),)}
