@@ -1,7 +1,7 @@
 """A peak that comes again and again, on Spark: `python -m bench.peak`.
 
 A stateless operator whose cost is emulated by waiting, under a load that jumps to a multiple for a third of each
-minute. `pa-sps` forecasts it, once it has seen two periods, and starts executors when they will soon be needed; `psps`
+minute. `pa-sps` forecasts it, once it has seen two periods, and starts executors as early as that takes; `psps`
 is the same policy without the forecast, and `threshold` follows utilisation: both have warm standbys instead, which
 serve from the next batch on. One after the other, with the same load and budget; standbys are paid for as executors
 are. The score is over all, and over what follows the second peak.
@@ -35,7 +35,7 @@ EVERY: dict[str, Any] = {"td": "6s", "sample": f"{SAMPLE_S}s", "window": round(2
 HEADROOM = 0.43
 """Batches cost a good second beside their work: to be within 5 s, executors may be full to 0.7."""
 CONTENDERS = {
-    "pa-sps": Contender("pa-sps", {"predictor": "seasonal-naive", "lead": "18s", "headroom": HEADROOM, **EVERY}),
+    "pa-sps": Contender("pa-sps", {"predictor": "seasonal-naive", "headroom": HEADROOM, **EVERY}),
     "psps": Contender("psps", {"headroom": HEADROOM, **EVERY}, STANDBY),
     "threshold": Contender("threshold", {}, STANDBY),
     "drs": Contender("drs", {"t_min": "3s"}, STANDBY),

@@ -1,6 +1,5 @@
 """What PA-SPS and PSPS can be told. The defaults are the paper's (section 4.1.4)."""
 
-import math
 from typing import Annotated, Literal
 
 import msgspec
@@ -12,6 +11,7 @@ from rheostat.policies.policy import PolicyOptions
 from rheostat.policies.regroup import Wanted
 
 Told = msgspec.Meta
+AUTO = "auto"
 
 
 class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
@@ -60,11 +60,6 @@ class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
         """td in samples."""
         return round(self.td_s / self.sample_s)
 
-    @property
-    def steps_ahead(self) -> int:
-        """How far to look, in samples."""
-        return self.steps
-
 
 class PaSpsOptions(PspsOptions, frozen=True, kw_only=True):
     """PA-SPS's."""
@@ -79,9 +74,10 @@ class PaSpsOptions(PspsOptions, frozen=True, kw_only=True):
     lead: Annotated[
         Duration,
         Told(
-            description="how much further than td to look, for the busiest td there: replicas are there before a peak"
+            description="how much further than td to look, for the busiest td there: replicas are there before a peak. "
+            '"auto": as long as executors were seen to take to start, which is nothing for warm ones'
         ),
-    ] = 0
+    ] = AUTO
     plan_for: Annotated[
         Literal["mean", "high"],
         Told(description='which input to plan for: the one expected ("mean"), or one that is seldom exceeded ("high")'),
@@ -93,10 +89,10 @@ class PaSpsOptions(PspsOptions, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        seconds(self.lead, "lead")
+        _ = self.lead_s
         make_model(self.predictor, self.seed)
 
     @property
-    def steps_ahead(self) -> int:
-        """td and the lead in samples."""
-        return self.steps + math.ceil(seconds(self.lead, "lead") / self.sample_s)
+    def lead_s(self) -> float | None:
+        """None when it is to be found out."""
+        return None if self.lead == AUTO else seconds(self.lead, "lead")

@@ -1,12 +1,13 @@
 """The MAPE loop: sample the input each turn; every td forecast it, and set the replicas that it will need."""
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar
 
 from numpy.lib.stride_tricks import sliding_window_view
 
 from rheostat.decision import Decision, Effect, Hold, Scale
-from rheostat.duration import human, positive_seconds, seconds
+from rheostat.duration import human, positive_seconds
 from rheostat.forecast import Forecast, Forecaster, make_model
 from rheostat.forecast.model import Floats
 from rheostat.policies.beat import Beat
@@ -16,6 +17,7 @@ from rheostat.policies.pasps.options import PaSpsOptions, PspsOptions
 from rheostat.policies.pasps.replicas import Need, load, within
 from rheostat.policies.pasps.samples import InputSamples
 from rheostat.policies.pasps.shares import Shares
+from rheostat.policies.pasps.start_times import StartTimes
 from rheostat.policies.policy import Observation, PolicyOptions
 from rheostat.policies.regroup import regroups
 from rheostat.sla import Goal
@@ -65,6 +67,11 @@ class Psps:
         """Events in td at these rates; td need not be a whole number of samples."""
         return float(rates.mean()) * self.options.td_s
 
+    @property
+    def _steps_ahead(self) -> int:
+        """How far to look, in samples."""
+        return self.options.steps
+
     def _when(self) -> str:
         return f"in the next {human(self.options.td_s)}"
 
@@ -74,7 +81,7 @@ class Psps:
             return _hold_all(observation, "the input could not be measured yet")
         if unknown := [name for name, waiting in queued.items() if waiting is None]:
             return _hold_all(observation, f"what waits at {', '.join(unknown)} could not be measured")
-        forecast = self._forecaster.forecast(samples, self.options.steps_ahead)
+        forecast = self._forecaster.forecast(samples, self._steps_ahead)
         entering = self._events(forecast)
         now_s = observation.snapshot.time_s
         expected = self._in_interval(forecast.mean[: self.options.steps])
@@ -145,6 +152,19 @@ class PaSps(Psps):
     Options: ClassVar[type[PolicyOptions]] = PaSpsOptions
     options: PaSpsOptions
 
+    def __init__(self, goal: Goal, options: PaSpsOptions) -> None:
+        super().__init__(goal, options)
+        self._starts = StartTimes()
+
+    def decide(self, observation: Observation) -> Sequence[Decision]:
+        self._starts.see(observation.snapshot)
+        return super().decide(observation)
+
+    @property
+    def _lead_s(self) -> float:
+        told_s = self.options.lead_s
+        return self._starts.longest_s if told_s is None else told_s
+
     def _made_forecaster(self) -> Forecaster:
         return Forecaster(make_model(self.options.predictor, self.options.seed), level=self.options.level)
 
@@ -153,10 +173,14 @@ class PaSps(Psps):
         wanted = forecast.mean if self.options.plan_for == "mean" else forecast.high
         return max(self._in_interval(part) for part in sliding_window_view(wanted, self.options.steps))
 
+    @property
+    def _steps_ahead(self) -> int:
+        return self.options.steps + math.ceil(self._lead_s / self.options.sample_s)
+
     def _when(self) -> str:
-        if self.options.steps_ahead == self.options.steps:
+        if self._lead_s == 0:
             return super()._when()
-        ahead_s = self.options.td_s + seconds(self.options.lead)
+        ahead_s = self.options.td_s + self._lead_s
         return f"in the busiest {human(self.options.td_s)} of the next {human(ahead_s)}"
 
 

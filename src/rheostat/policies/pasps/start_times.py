@@ -1,0 +1,42 @@
+"""How long executors take to start, as seen: so far ahead a forecast must look for them to be there in time."""
+
+from collections import deque
+
+from rheostat.snapshot import ExecutorPhase, Snapshot
+
+_COMING = (ExecutorPhase.REQUESTED, ExecutorPhase.STARTING)
+_REMEMBERED = 5
+_LONGEST_S = 120.0
+"""Whoever takes longer waited for room in the cluster: that is no start, and no forecast helps."""
+
+
+class StartTimes:
+    """The longest of the last few starts. A warm standby that is activated never starts, and counts for nothing."""
+
+    def __init__(self) -> None:
+        self._seen_s: float | None = None
+        self._since_s: dict[tuple[str, int], float] = {}
+        self._took_s: deque[float] = deque(maxlen=_REMEMBERED)
+
+    def see(self, snapshot: Snapshot) -> None:
+        """Those that were there before the first snapshot came with everything else: they tell nothing."""
+        for executor in snapshot.executors:
+            name = executor.pool, executor.id
+            if executor.id < 0:
+                continue
+            if executor.phase in _COMING and self._seen_s is not None:
+                self._since_s.setdefault(name, self._seen_s)
+            elif executor.phase is ExecutorPhase.ACTIVE and name in self._since_s:
+                self._came(snapshot.time_s - self._since_s.pop(name))
+        present = {(executor.pool, executor.id) for executor in snapshot.executors}
+        self._since_s = {name: since_s for name, since_s in self._since_s.items() if name in present}
+        self._seen_s = snapshot.time_s
+
+    @property
+    def longest_s(self) -> float:
+        """0 while no start was seen."""
+        return max(self._took_s, default=0.0)
+
+    def _came(self, after_s: float) -> None:
+        if after_s <= _LONGEST_S:
+            self._took_s.append(after_s)
