@@ -105,9 +105,9 @@ def test_a_straight_line_scales_before_the_rise_where_basic_comes_after_it() -> 
     ("slope", "lead", "expected"),
     [
         (10.0, "0s", "4,550 events in the next 10s"),  # 410 to 500, as each second has the rate of its end
-        (10.0, "20s", "6,550 events in the busiest 10s of the next 30s"),
-        (10.0, "1500ms", "4,750 events in the busiest 10s of the next 11.5s"),  # in whole samples: 430 to 520
-        (-10.0, "20s", "5,450 events in the busiest 10s of the next 30s"),
+        (10.0, "20s", "7,000 events in 10s, at the busiest of the next 30s"),  # the rate at the end is taken to last
+        (10.0, "1500ms", "5,200 events in 10s, at the busiest of the next 11.5s"),  # in whole samples: 410 to 520
+        (-10.0, "20s", "5,450 events in 10s, at the busiest of the next 30s"),
     ],
 )
 def test_with_a_lead_the_busiest_interval_within_it_counts(slope: float, lead: str, expected: str) -> None:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
+import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from rheostat.decision import Decision, Effect, Hold, Scale
@@ -169,9 +170,15 @@ class PaSps(Psps):
         return Forecaster(make_model(self.options.predictor, self.options.seed), level=self.options.level)
 
     def _events(self, forecast: Forecast) -> float:
-        """Of the busiest interval that begins now or within the lead."""
+        """Of the busiest interval that begins now or within the lead.
+
+        A rise that is seen only in part, at the end of the lead, is taken to last: executors for a part of it would
+        still be starting when all of it is seen, and no others would be started meanwhile.
+        """
         wanted = forecast.mean if self.options.plan_for == "mean" else forecast.high
-        return max(self._in_interval(part) for part in sliding_window_view(wanted, self.options.steps))
+        beyond = np.full(self.options.steps - 1 if self._lead_s else 0, wanted[-1])
+        parts = sliding_window_view(np.concatenate((wanted, beyond)), self.options.steps)
+        return max(self._in_interval(part) for part in parts)
 
     @property
     def _steps_ahead(self) -> int:
@@ -181,7 +188,7 @@ class PaSps(Psps):
         if self._lead_s == 0:
             return super()._when()
         ahead_s = self.options.td_s + self._lead_s
-        return f"in the busiest {human(self.options.td_s)} of the next {human(ahead_s)}"
+        return f"in {human(self.options.td_s)}, at the busiest of the next {human(ahead_s)}"
 
 
 def _queued(observation: Observation) -> dict[str, float | None]:
