@@ -24,8 +24,8 @@ without a trend expects the beginning of its window again, which is right for a 
 that the window does not hold as a whole. The network is trained on scaled samples here; on unscaled ones, as printed,
 its forecast depends on the unit of the samples.
 
-That the lowest error is not the best control is the paper's observation, and shows here on the generated logs and on the
-recorded inputs of tables 6 to 8; on the others one predictor is best in both. Differences in latency are often within
-their intervals. Most telling is the recorded table 7, where Holt-Winters has the largest error and the lowest latency:
-it expects too much, and what is expected beyond need costs replicas, not latency.""",
+That the lowest error is not the best control is the paper's observation, and shows here on the generated logs and on
+the recorded inputs of tables 6 to 8; on the others one predictor is best in both. Differences in latency are often
+within their intervals. Most telling is the recorded table 7, where Holt-Winters has the largest error and the lowest
+latency: it expects too much, and what is expected beyond need costs replicas, not latency.""",
 )
