@@ -27,5 +27,6 @@ its forecast depends on the unit of the samples.
 That the lowest error is not the best control is the paper's observation, and shows here on the generated logs and on
 the recorded inputs of tables 6 to 8; on the others one predictor is best in both. Differences in latency are often
 within their intervals. Most telling is the recorded table 7, where Holt-Winters has the largest error and the lowest
-latency: it expects too much, and what is expected beyond need costs replicas, not latency.""",
+latency, and in the picture latency follows from what is saved: what is expected beyond need costs replicas, not
+latency. The paper's own table 7 looks the same, with FFT in that place.""",
 )
