@@ -74,6 +74,13 @@ def test_forecasts_are_made_from_the_last_samples_only() -> None:
     assert not rising[0].reason.startswith("linear expects 1,000 events")
 
 
+@pytest.mark.parametrize("name", ["pa-sps", "psps"])
+def test_the_next_interval_is_as_this_one_however_short_the_window_is(name: str) -> None:
+    """All that came in the last interval came in its last two seconds."""
+    _, expected = planned([0.0] * 8 + [100.0] * 2, name=name, window=2)
+    assert expected.events == pytest.approx(200.0)
+
+
 def test_a_seed_reaches_the_predictor() -> None:
     one, same, other = (planned(wavy(3 * TD_S), predictor="ann", seed=seed)[1].events for seed in (1, 1, 2))
     assert one == same != other
@@ -105,6 +112,7 @@ def test_what_is_expected_is_the_next_interval(name: str) -> None:
 
 def test_with_a_lead_more_is_planned_for_but_the_next_interval_is_what_is_expected() -> None:
     rates = [10.0 * second for second in range(1, 41)]
-    decided, expected = planned(rates, predictor="linear", lead="20s")
-    assert decided[0].reason.startswith("linear expects 6,550 events in the busiest 10s of the next 30s")
-    assert expected == Expectation(40.0, 50.0, pytest.approx(4550.0))
+    near, far = (planned(rates, predictor="linear", lead=lead) for lead in ("0s", "20s"))
+    assert near[1] == far[1] == Expectation(40.0, 50.0, pytest.approx(4550.0))
+    assert sizes(near[0]) == [46, 46]
+    assert (sizes(far[0])[0] or 0) > 46

@@ -23,7 +23,9 @@ class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
 
     td: Annotated[Duration, Told(description="td, from one decision to the next, and how far ahead is looked")] = "30s"
     sample: Annotated[Duration, Told(description="how long the input is counted for one sample")] = "1s"
-    window: Annotated[int, Told(ge=2, description="samples that a forecast is made from")] = 100
+    window: Annotated[
+        int, Told(ge=2, description="samples that a forecast is made from; no less than those of one td")
+    ] = 100
     pool: Annotated[
         Annotated[int, Told(ge=1)] | None,
         Told(
@@ -59,6 +61,11 @@ class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
     def steps(self) -> int:
         """td in samples."""
         return round(self.td_s / self.sample_s)
+
+    @property
+    def samples(self) -> int:
+        """How many to look back: of a td that is longer than the window all, or Basic would repeat its end only."""
+        return max(self.window, self.steps)
 
 
 class PaSpsOptions(PspsOptions, frozen=True, kw_only=True):

@@ -38,7 +38,7 @@ class Psps:
         self._goal = goal
         self._forecaster = self._made_forecaster()
         self._beat = Beat(options.td_s)
-        self._input = InputSamples(options.sample_s, options.window)
+        self._input = InputSamples(options.sample_s, options.samples)
         self._shares = Shares(goal.topology)
         calibrated = {goal.topology.operator(name).name: time for name, time in options.execution_time.items()}
         self._times = ExecutionTimes({name: positive_seconds(time) for name, time in calibrated.items()})
