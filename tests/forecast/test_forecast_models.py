@@ -1,4 +1,5 @@
 import warnings
+from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rheostat.errors import ConfigError
-from rheostat.forecast import MODELS, Forecaster, Path, make_model
+from rheostat.forecast import MODELS, Forecaster, Model, Path, make_model
 from rheostat.forecast.autoregression import Autoregression
 from rheostat.forecast.basic import Basic
 from rheostat.forecast.forecaster import LARGEST_SAMPLE
@@ -35,6 +36,12 @@ def test_basic_expects_the_last_interval_again() -> None:
 
 def test_basic_repeats_a_window_that_is_shorter_than_the_horizon() -> None:
     assert Basic().ahead(np.array([4.0, 6.0]), 5).mean.tolist() == [4, 6, 4, 6, 4]
+
+
+def test_basic_is_as_sure_as_intervals_have_been_alike() -> None:
+    alternating = np.tile([1.0, 5.0], 10)
+    assert Basic().ahead(alternating, 2).error.tolist() == [0, 0]
+    assert Basic().ahead(alternating, 1).error.tolist() == [4]
 
 
 def test_a_straight_line_is_continued_and_equals_numpys() -> None:
@@ -147,6 +154,25 @@ def test_autoregression_has_the_weights_of_scikit_learns_ridge() -> None:
     assert Autoregression().ahead(samples, 5).mean[0] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("model", "exact"),
+    [(HoltWinters(season=1), 1e-6), (HoltWinters(season=4), 1e-6), (Autoregression(), 0.01)],
+    ids=["trend", "season", "autoregression"],
+)
+def test_errors_grow_by_what_a_surprise_changes_in_the_steps_after_it(model: Model, exact: float) -> None:
+    """√(1 + Σ c²), where c is what one more in the last sample changes in each step: weights and paces stay as they
+    are, those of an autoregression nearly."""
+    moments = np.arange(4000)
+    samples = 100 + 5 * np.sin(moments / 3) + np.tile([4.0, 0.0, -3.0, -1.0], 1000) + RNG(4).normal(0, 3, 4000)
+    surprised = samples.copy()
+    surprised[-1] += 0.01
+    path = model.ahead(samples, 12)
+    changes = (model.ahead(surprised, 12).mean - path.mean) / 0.01
+    expected = np.sqrt(1 + np.concatenate(([0.0], np.cumsum(changes[:-1] ** 2))))
+    assert expected[-1] > 1.01
+    assert path.error / path.error[0] == pytest.approx(expected, rel=exact)
+
+
 @pytest.mark.parametrize(("count", "seed"), [(10, 0), (100, 1), (450, 2)])
 def test_the_network_is_scikit_learns_draw_by_draw(count: int, seed: int) -> None:
     """The last needs more than one batch for an epoch."""
@@ -246,13 +272,13 @@ class Odd:
     least: ClassVar[int] = 1
     light: ClassVar[bool] = True
 
-    def __init__(self, share: float | Exception) -> None:
-        self._share = share
+    def __init__(self, share: float | Exception, error: float = 0.0) -> None:
+        self._share, self._error = share, error
 
     def ahead(self, samples: Floats, horizon: int) -> Path:
         if isinstance(self._share, Exception):
             raise self._share
-        return Path(np.full(horizon, self._share * samples[-1]), np.zeros(horizon))
+        return Path(np.full(horizon, self._share * samples[-1]), np.full(horizon, self._error))
 
 
 @pytest.mark.parametrize(
@@ -351,6 +377,17 @@ def test_bounds_hold_at_least_as_often_as_promised_on_noise(name: str) -> None:
         forecast = forecaster.forecast(series[:60], 1)
         held += bool(forecast.low[0] <= series[60] <= forecast.high[0])
     assert held / 400 > 0.8 - 3.3 * np.sqrt(0.8 * 0.2 / 400)
+
+
+def test_bounds_are_the_quantiles_of_the_models_error_and_of_how_wrong_it_was_of_late() -> None:
+    """It expects the last sample again: three too little at the end of the window."""
+    for level in (0.5, 0.8, 0.95):
+        reach = NormalDist().inv_cdf((1 + level) / 2)
+        late = Forecaster(Odd(1.0), level=level).forecast([100.0] * 6 + [103.0] * 3, 3)
+        assert late.high == pytest.approx(103 + 3 * reach)
+        assert late.low == pytest.approx(103 - 3 * reach)
+        both = Forecaster(Odd(1.0, error=4.0), level=level).forecast([100.0] * 6 + [103.0] * 3, 3)
+        assert both.high == pytest.approx(103 + 5 * reach)
 
 
 def test_selection_takes_the_model_that_was_right_of_late() -> None:

@@ -40,6 +40,24 @@ def test_each_forecast_stands_beside_what_came() -> None:
     assert rolling.truth.tolist() == [[5, 6], [7, 8], [9, 10]]
 
 
+def test_each_forecast_is_made_from_the_window_before_it_alone() -> None:
+    forecaster, known = Forecaster(make_model("linear")), series()
+    rolling = roll(forecaster, known, window=60, horizon=20)
+    for origin, mean in zip(rolling.origins, rolling.mean, strict=True):
+        assert np.array_equal(mean, forecaster.forecast(known[origin - 60 : origin], 20).mean)
+
+
+def test_the_scores_of_a_run_are_those_of_its_steps_its_sums_and_its_bounds() -> None:
+    rolling = roll(Forecaster(Basic(), level=0.6), series(), window=60, horizon=20)
+    scores, truth = rolling.scores(), rolling.truth
+    low, high = (np.array([getattr(each, bound) for each in rolling.forecasts]) for bound in ("low", "high"))
+    assert scores.mape == mape(truth, rolling.mean)
+    assert scores.interval_mape == mape(truth.sum(axis=1), rolling.mean.sum(axis=1)) != scores.mape
+    losses = [pinball(truth, low, 0.2), pinball(truth, rolling.mean, 0.5), pinball(truth, high, 0.8)]
+    assert scores.pinball == pytest.approx(sum(losses) / 3)
+    assert scores.coverage == coverage(truth, low, high)
+
+
 def test_scores_are_those_computed_by_hand() -> None:
     assert mape(TRUTH, FORECAST) == pytest.approx((0.2 + 0.25 + 0) / 3)
     assert wape(TRUTH, FORECAST) == pytest.approx(12 / 70)

@@ -49,6 +49,28 @@ def test_an_estimate_is_over_by_more_than_epsilon_m_with_probability_at_most_del
     assert np.all(misses <= stats.binom.ppf(surely, trials, delta))
 
 
+def test_an_estimate_is_the_least_of_a_values_cells():
+    sketch = CountMin(Hashes((1, 1), (0, 0), 10))
+    sketch.cells[:, 1] = 5.0, 2.0
+    assert sketch.estimate(np.array([1])) == [2.0]
+
+
+def test_the_bound_holds_where_a_single_row_would_break_it():
+    """The hardest stream there is: as many values as can be that each alone are more than ε·m."""
+    epsilon, delta, trials = 0.05, 0.05, 3000
+    heavy = np.random.default_rng(6).integers(1, PRIME, 19)
+    tolerated = epsilon * 100 * len(heavy)
+    assert tolerated < 100
+    misses = single_misses = 0
+    for seed in range(trials):
+        sketch = CountMin(hashes(seed, epsilon, delta))
+        sketch.add(heavy, 100.0)
+        misses += sketch.estimate(np.array([0]))[0] > tolerated
+        single_misses += sketch.at(np.array([0]))[0, 0] > tolerated
+    most = stats.binom.ppf(1 - 1e-6, trials, delta)
+    assert misses <= most < single_misses
+
+
 def test_the_sketch_is_as_large_as_the_paper_says():
     made = hashes(epsilon=0.05, delta=0.05)
     assert (made.rows, made.columns) == (math.ceil(math.log(20)), math.ceil(math.e / 0.05)) == (3, 55)

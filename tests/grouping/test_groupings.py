@@ -59,6 +59,12 @@ def test_load_aware_goes_round_robin_once_it_has_made_all_equal():
     assert aware([0.25, 0.5], [0.25, 0.25]).assign(ANY[:4]).tolist() == [0, 0, 1, 0]
 
 
+def test_a_record_counts_for_its_share_of_the_interval():
+    """et/td of equation 1: a quarter of a second is half of an interval of half a second."""
+    assert aware([0.0, 0.5], [0.25, 0.25], interval_s=0.5).assign(ANY[:4]).tolist() == [0, 0, 1, 0]
+    assert aware([0.0, 0.5], [0.25, 0.25], interval_s=1.0).assign(ANY[:4]).tolist() == [0, 0, 0, 1]
+
+
 def test_an_executor_not_yet_measured_counts_as_the_mean_of_the_others():
     grouping = aware([0.5, 0.0], [0.25, None])
     assert grouping.assign(ANY[:2]).tolist() == [1, 1]

@@ -48,6 +48,24 @@ def test_a_task_goes_on_stabilizing_while_costs_change():
     assert len(task.completed(np.array([1] * 4), 1.5)) == 1
 
 
+def test_a_change_of_just_the_tolerance_is_stable():
+    """Equation 14 has ≤: the mean goes from 1 to 1.25, a quarter of the snapshot."""
+    task = Task(APART, window=2, tolerance=0.25)
+    assert len(task.completed(np.array([1] * 4), [1.0, 1.0, 1.5, 1.5])) == 1
+
+
+def test_unless_told_a_task_looks_every_1024_records_and_takes_5_percent_for_stable():
+    records = np.ones(1024, dtype=np.int64)
+    stable, unstable = Task(APART), Task(APART)
+    for task in (stable, unstable):
+        task.completed(records[1:], 1.0)
+        assert task.state is TaskState.START
+        task.completed(records[:1], 1.0)
+        assert task.state is TaskState.STABILIZING
+    assert len(stable.completed(records, 1.098)) == 1
+    assert unstable.completed(records, 1.102) == []
+
+
 def test_after_sending_a_task_starts_with_empty_sketches():
     task = Task(APART, window=2)
     task.completed(np.array([1] * 4), 1.0)
@@ -191,6 +209,19 @@ def test_after_a_scale_in_all_are_known_and_it_synchronises_at_once():
     scheduler = running(3)
     scheduler.resize([0, 2])
     assert (scheduler.state, scheduler.executors) == (SchedulerState.SEND_ALL, 2)
+
+
+def test_what_a_task_has_told_goes_with_it_to_its_new_place():
+    scheduler = Scheduler(3)
+    for task, seconds in enumerate((1.0, 2.0, 4.0)):
+        scheduler.receive_sketch(task, sketch(v1=seconds))
+    scheduler.resize([2, 0])
+    scheduler.assign(np.array([1, 1]))
+    assert [request.estimate_s for request in scheduler.take_requests()] == [4.0, 1.0]
+    scheduler.resize([None, 1, 0])
+    scheduler.receive_sketch(0, sketch(v1=8.0))
+    scheduler.assign(np.array([1, 1, 1]))
+    assert [request.estimate_s for request in scheduler.take_requests()] == [8.0, 1.0, 4.0]
 
 
 @settings(deadline=None)
