@@ -68,6 +68,14 @@ def test_equal_nodes_can_be_given_by_their_number(place):
     assert list(json.loads(out)["utilisation"]) == ["node-1", "node-2", "node-3"]
 
 
+def test_equal_nodes_that_would_stay_empty_are_left_out(place):
+    tasks = {"tasks": GRAPH["tasks"], "edges": GRAPH["edges"]}
+    code, out, err = place(tasks, "--nodes", "1000000", "--json")
+    assert code == 0
+    assert json.loads(out) == json.loads(place(tasks, "--nodes", "4", "--json")[1])
+    assert err == "of 1000000 equal nodes 4 were looked at: one for each task\n"
+
+
 def test_the_algorithm_can_be_chosen(place):
     _, out, _ = place(GRAPH, "--algorithm", "even", "--json")
     assert [spot["node"] for spot in json.loads(out)["assignment"].values()] == ["left", "right", "left", "right"]

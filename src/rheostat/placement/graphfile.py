@@ -62,7 +62,10 @@ def parse(text: bytes | str, where: str = "graph file") -> GraphFile:
 
 
 def problem_of(file: GraphFile, nodes: int | None = None, limits: Limits | None = None) -> Problem:
-    """The problem that the file poses, on its own nodes or on so many like the first of them."""
+    """The problem that the file poses, on its own nodes or on so many like the first of them.
+
+    Of equal nodes no more are looked at than there are tasks: the others would stay empty.
+    """
     graph = TaskGraph.of(
         [Task(entry.name, Resources(entry.cpu, entry.memory, entry.io)) for entry in file.tasks],
         [Edge(entry.source, entry.target, entry.rate) for entry in file.edges],
@@ -114,4 +117,5 @@ def _nodes(file: GraphFile, number: int | None) -> tuple[Node, ...]:
     if number is None:
         return told
     model = told[0] if told else Node("node")
-    return tuple(msgspec.structs.replace(model, name=f"node-{position}") for position in range(1, number + 1))
+    useful = min(number, len(file.tasks))
+    return tuple(msgspec.structs.replace(model, name=f"node-{position}") for position in range(1, useful + 1))

@@ -1,6 +1,7 @@
 """What is to be placed where, and within which limits."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -72,10 +73,9 @@ class Problem:
     def __post_init__(self) -> None:
         if not self.nodes:
             raise ConfigError("there are no nodes to place tasks on: give at least one")
-        names = [node.name for node in self.nodes]
-        for name in names:
-            if names.count(name) > 1:
-                raise ConfigError(f"two nodes are called {name!r}: rename one")
+        name, number = Counter(node.name for node in self.nodes).most_common(1)[0]
+        if number > 1:
+            raise ConfigError(f"two nodes are called {name!r}: rename one")
         self._check_each_task_fits_somewhere()
 
     @cached_property
