@@ -53,6 +53,13 @@ def test_simulate_prints_tables_for_people(run, short: Path) -> None:  # type: i
     assert "split" in out
 
 
+def test_without_numba_it_is_told_that_it_takes_long(run, short: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr("rheostat.cli.simulate.COMPILED", False)
+    code, out, err = run("simulate", str(short), "--json")
+    assert (code, json.loads(out)["seed"]) == (0, 0)
+    assert err == "without numba this takes very long: pip install 'rheostat[sim]'\n"
+
+
 def test_a_journal_is_written_and_replayed(run, short: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     journal = tmp_path / "run.journal"
     assert run("simulate", str(short), "--journal", str(journal))[0] == 0
@@ -75,6 +82,14 @@ def test_a_journal_is_written_and_replayed(run, short: Path, tmp_path: Path) -> 
         (["plan", "none.json"], "either --kmax N or --tmax"),
         (["cluster", "status", "--dir", "nowhere"], "nowhere"),
         (["demo", "--picture", "nowhere/demo.png"], "'nowhere/demo.png' cannot be written"),
+        (["demo", "--policy", "drss"], "did you mean 'drs'"),
+        (["demo", "--policy", "q-learning"], "needs the option 'table'"),
+        (["simulate", str(SCENARIO), "--policy", ""], "no policy is called ''"),
+        (["simulate", str(SCENARIO), "--journal", str(SCENARIO)], "exists already: name a new file"),
+        (["simulate", str(SCENARIO), "--journal", "new.db", "--runs", "2"], "for a single run, not for 2"),
+        (["doctor", "--master", "sparkk://host:7077"], "'sparkk://host:7077' is no Spark master"),
+        (["run", str(SCENARIO), "--sla", "2s"], "must end in .py"),
+        (["reproduce", "drs-table2", "--out", str(SCENARIO)], "it is a file, name a folder"),
         (["simulate", str(SCENARIO), "--policy", "dabs", "-o", "combine=avg"], '"max" (cautious) or "min"'),
         (["simulate", str(SCENARIO), "--policy", "dabs", "-o", "grouping=osgg"], "osg, load-aware, round-robin"),
         (["simulate", str(SCENARIO), "--policy", "pa-sps", "-o", "headroom=inf"], "<= 10"),
@@ -95,6 +110,66 @@ def test_a_mistake_ends_with_one_sentence_and_code_2(run, words: list[str], mess
     assert message in err
     assert err.startswith("error: ")
     assert "Traceback" not in out + err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["simulat"], "'simulat'"),
+        (["simulate"], "'SCENARIO.toml'; see rheostat simulate --help"),
+        (["simulate", "one.toml", "two.toml"], "two.toml"),
+        (["simulate", "--seed", "soon", "one.toml"], "'soon'"),
+        (["simulate", "--seed", "-7", "one.toml"], "-7"),
+        (["plan", "net.json", "--kmax", "1.5"], "1.5"),
+        (["forecast", "load.csv", "--level", "high"], "'high'"),
+        (["cluster", "start", "--cores", "0"], "0"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_is_told_in_one_line(run, words: list[str], message: str) -> None:  # type: ignore[no-untyped-def]
+    code, out, err = run(*words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("error: ")
+    assert message in err
+
+
+def test_without_a_command_the_help_is_shown(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, err = run()
+    assert code == 2
+    assert "simulate" in out + err
+    assert "error" not in out + err
+
+
+def test_an_application_is_checked_before_spark_starts(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "app.py"
+    path.write_text(
+        "from rheostat.topology import Operator, Source, Topology\n"
+        "topology = Topology('t', [Source('in'), Operator('work', inputs='in')])\n"
+    )
+    for mistake, message in [
+        (["--policy", "drss"], "did you mean 'drs'"),
+        (["-o", "high=2"], "'high'"),
+        (["--period", "soon"], "--period 'soon'"),
+        (["--for", "0s"], "--for '0s'"),
+        (["--master", "here"], "'here' is no Spark master"),
+    ]:
+        code, _, err = run("run", str(path), "--sla", "2s/10s", *mistake)
+        assert (code, message in err) == (2, True)
+
+
+def test_without_pyspark_the_user_is_told_what_to_install(run, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    def lacking() -> None:
+        raise ModuleNotFoundError("No module named 'pyspark.sql'", name="pyspark.sql")
+
+    monkeypatch.setattr("rheostat.cli.app", lambda **_: lacking())
+    assert run("doctor") == (2, "", "error: this command needs PySpark: pip install 'rheostat[spark]'\n")
+
+
+def test_ctrl_c_ends_quietly_with_130(run, monkeypatch: pytest.MonkeyPatch, short: Path) -> None:  # type: ignore[no-untyped-def]
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rheostat.cli.simulate.simulate", interrupted)
+    assert run("simulate", str(short)) == (130, "", "")
 
 
 def test_policies_are_listed_with_a_line_each(run) -> None:  # type: ignore[no-untyped-def]
@@ -143,7 +218,7 @@ def test_the_version_is_told(run) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_a_disk_that_is_full_ends_with_a_sentence(run, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
-    def full() -> None:
+    def full(**_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "out.json")
 
     monkeypatch.setattr("rheostat.cli.app", full)

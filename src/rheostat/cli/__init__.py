@@ -12,6 +12,7 @@ from rheostat.cli import (
     doctor,
     forecast,
     forecaster,
+    mistakes,
     place,
     plan,
     policies,
@@ -55,12 +56,13 @@ def common(
 def main() -> None:
     """Entry point of the `rheostat` command."""
     try:
-        app()
-    except RheostatError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except OSError as error:  # a full disk, a folder that is not ours: nobody's defect
-        print(f"error: {error.filename or 'the output'}: {error.strerror or error}", file=sys.stderr)
-        sys.exit(RheostatError.exit_code)
+        sys.exit(app(standalone_mode=False))
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        message = mistakes.told(error)
+        if message is None:
+            raise
+        if message:
+            print(f"error: {message}", file=sys.stderr)
+        sys.exit(RheostatError.exit_code)

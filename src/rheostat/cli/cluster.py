@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 app = typer.Typer(help="Start, look at and stop an embedded Spark cluster.", no_args_is_help=True)
 
@@ -22,7 +23,8 @@ def start(
     from rheostat.spark.embedded import detached
     from rheostat.spark.embedded.node import nodes_alike
 
-    address = detached.start_detached(folder, nodes_alike(nodes, cores, memory))
+    with Console().status("starting a Spark cluster ..."):
+        address = detached.start_detached(folder, nodes_alike(nodes, cores, memory))
     print(f"cluster of {nodes} nodes at {address.master_url}; stop it with: rheostat cluster stop --dir {folder}")
 
 

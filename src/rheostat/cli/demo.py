@@ -17,6 +17,7 @@ from rheostat.cli.quiet import quiet_spark
 from rheostat.cli.run import wait_for
 from rheostat.cli.view import View
 from rheostat.duration import human, positive_seconds
+from rheostat.policies.registry import make_options, policy_class
 from rheostat.sla import SLA, Budget
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def demo(
     """Word count on an embedded Spark cluster under a load that rises, spikes, gets skewed and falls."""
     promised, duration_s = SLA.parse(sla), positive_seconds(for_, "--for")
     picture_file(picture)
+    make_options(policy_class(policy), _options(policy, promised))  # a mistake is told before Spark starts
     console = Console()
     console.print(
         f"Word count on an embedded Spark cluster for {human(duration_s)}, SLA {promised}, policy {policy}.\n"

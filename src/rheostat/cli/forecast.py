@@ -83,12 +83,8 @@ def _rolled(forecasters: list[Forecaster], series: Floats, window: int, horizon:
 
 def _print(scores: list[Scores], title: str) -> None:
     columns = ("model", "MAPE", "WAPE", "bias", "interval", "pinball", "coverage", "fit", "fallbacks")
-    table = Table(
-        title=f"{title}, {scores[0].origins} forecasts; bounds at {scores[0].level:.0%}",
-        box=None,
-        pad_edge=False,
-        collapse_padding=True,
-    )
+    print(f"{title}, {scores[0].origins} forecasts; bounds at {scores[0].level:.0%}")
+    table = Table(box=None, pad_edge=False, collapse_padding=True)
     for column in columns:
         table.add_column(column, justify="left" if column == "model" else "right")
     for score in sorted(scores, key=lambda score: score.wape or 0.0):

@@ -18,7 +18,7 @@ def plan_allocation(
         int | None, typer.Option(min=1, help="Spend at most this many executors for the least latency.")
     ] = None,
     tmax: Annotated[str | None, typer.Option(help="Meet this latency with the fewest executors, e.g. 1.5s.")] = None,
-    model: Annotated[str, typer.Option(help="Queueing model: mmk, gigk or microbatch.")] = "mmk",
+    model: Annotated[str, typer.Option(help=f"Queueing model: one of {', '.join(planfile.MODELS)}.")] = "mmk",
     json: Json = False,
 ) -> None:
     """Plan executors for the operators in FILE.json (DRS): the best use of a budget, or the least for a latency."""

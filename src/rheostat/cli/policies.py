@@ -10,7 +10,9 @@ from rheostat.policies.registry import options_of, policies, policy_class
 
 
 def list_policies(
-    name: Annotated[str | None, typer.Argument(help="Show the options of this policy.", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Show the options of this policy.", show_default=False)
+    ] = None,
 ) -> None:
     """List the policies with a line each, or the options of one."""
     console = Console()

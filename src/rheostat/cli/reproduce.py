@@ -10,6 +10,7 @@ from rich.table import Table
 
 from rheostat.cli.bar import progress_bar
 from rheostat.cli.options import Json
+from rheostat.errors import ConfigError
 from rheostat.experiments.reproduce.catalogue import Catalogue, catalogue
 from rheostat.experiments.reproduce.pages import write_docs, write_files
 from rheostat.experiments.reproduce.picture import can_draw
@@ -22,7 +23,7 @@ _SEEDS, _QUICK_SEEDS = 5, 2
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME|PAPER|all]", help="What to run; without it, the list.", show_default=False),
+        typer.Argument(metavar="NAME|PAPER|all", help="What to run; without it, the list.", show_default=False),
     ] = None,
     list_names: Annotated[bool, typer.Option("--list", help="List what there is to run.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, for a first look.")] = False,
@@ -44,6 +45,7 @@ def reproduce(
     if name is None or list_names:
         Console().print(_listed(known))
         return
+    _check_folder(out if docs is None else docs)
     effort = Effort(seeds or (_QUICK_SEEDS if quick else _SEEDS), quick, traces)
     found = []
     for reproduction in known.find(name):
@@ -57,6 +59,12 @@ def reproduce(
         found.append(_as_dict(reproduction, outcome, effort))
     if json:
         print(msgspec.json.encode(found).decode())
+
+
+def _check_folder(folder: Path) -> None:
+    """Looked at before the work begins, so that hours do not end in a misspelt path."""
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"results cannot be written to {str(folder)!r}: it is a file, name a folder")
 
 
 def _run(reproduction: Reproduction, effort: Effort) -> Outcome:

@@ -10,12 +10,13 @@ from rich.console import Console
 from rich.live import Live
 
 from rheostat.cli.history import History
-from rheostat.cli.options import PolicyOptionTexts, parsed
+from rheostat.cli.options import PolicyOptionTexts, known_master, parsed
 from rheostat.cli.quiet import quiet_spark
 from rheostat.cli.view import View
 from rheostat.duration import positive_seconds
 from rheostat.errors import ConfigError
-from rheostat.sla import SLA, Budget
+from rheostat.policies.registry import make_policy
+from rheostat.sla import SLA, Budget, Goal
 from rheostat.topology import Topology
 
 
@@ -36,31 +37,34 @@ def run_application(
     period: Annotated[str, typer.Option(help="From one observation to the next.")] = "2s",
 ) -> None:
     """Run a topology on Spark and keep it within its SLA. Ctrl-C stops after the batches under way."""
-    topology = load_topology(app)
-    goal = SLA.parse(sla)
+    topology, promised, budget = load_topology(app), SLA.parse(sla), Budget(max_executors)
+    make_policy(policy, Goal(topology, (promised,), budget), parsed(option))  # a mistake is told before Spark starts
+    period_s = positive_seconds(period, "--period")
     end_s = None if for_ is None else positive_seconds(for_, "--for")
+    known_master(master)
     from rheostat.running import start
     from rheostat.spark.embedded.cluster import EmbeddedCluster
 
     history = History()
     console = Console()
-    cluster = None if master else EmbeddedCluster().start()
+    with console.status("starting a Spark cluster ..."):
+        cluster = None if master else EmbeddedCluster().start()
     try:
-        with quiet_spark(directory / "spark.log"):
+        with console.status("starting the queries ..."), quiet_spark(directory / "spark.log"):
             running = start(
                 topology,
-                sla=goal,
+                sla=promised,
                 policy=policy,
                 options=parsed(option),
-                budget=Budget(max_executors),
+                budget=budget,
                 directory=directory,
                 master=master,
                 cluster=cluster,
-                period=period,
+                period=period_s,
                 dry_run=dry_run,
                 listeners=[history],
             )
-        with running, Live(View(topology.name, history, goal), console=console, refresh_per_second=2):
+        with running, Live(View(topology.name, history, promised), console=console, refresh_per_second=2):
             wait_for(running, end_s)
     finally:
         if cluster is not None:
@@ -82,8 +86,8 @@ def load_topology(app: str) -> Topology:
     if not Path(path).is_file():
         raise ConfigError(f"application {path!r} does not exist: name a Python file")
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
-    assert spec is not None
-    assert spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise ConfigError(f"application {path!r} is not a Python file: its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     sys.path.insert(0, str(Path(path).absolute().parent))

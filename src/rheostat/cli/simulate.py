@@ -1,5 +1,6 @@
 """`rheostat simulate`: a scenario under a policy on the simulated cluster."""
 
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,6 +21,7 @@ from rheostat.experiments.scenario import Scenario, read_scenario
 from rheostat.experiments.simulate import simulate
 from rheostat.journal import Journal, NullJournal
 from rheostat.policies.registry import make_policy
+from rheostat.sim.engine.jit import COMPILED
 
 
 def simulate_scenario(
@@ -30,16 +32,16 @@ def simulate_scenario(
     runs: Annotated[int, typer.Option(min=1, help="Repeat with this many seeds, from --seed on.")] = 1,
     processes: Annotated[int, typer.Option(min=1, help="Share several runs between this many processes.")] = 1,
     journal: Annotated[
-        Path | None, typer.Option(help="Write the journal of the run to this file (for `rheostat replay`).")
+        Path | None, typer.Option(help="Write the journal of the run to this new file (for `rheostat replay`).")
     ] = None,
     json: Json = False,
 ) -> None:
     """Run a scenario on the simulated cluster and report SLA success, latency and cost."""
     told = read_scenario(scenario)
-    make_policy(policy or told.policy, told.goal, parsed(option))  # a mistake is told before a progress bar begins
+    _check(told, policy, option)
+    if journal is not None:
+        _check_journal(journal, runs)
     if runs > 1:
-        if journal is not None:
-            raise ConfigError(f"--journal {journal} is for a single run, not for {runs}")
         _report_many(_many(told, policy, option, range(seed, seed + runs), processes), json)
         return
     result = _one(told, policy, option, seed, journal)
@@ -47,6 +49,21 @@ def simulate_scenario(
         print(msgspec.json.encode(result).decode())
     else:
         Console().print(*tables(result), sep="\n")
+
+
+def _check(scenario: Scenario, policy: str | None, option: list[str] | None) -> None:
+    """What is wrong, and what will take long, is told before a progress bar begins."""
+    make_policy(scenario.policy if policy is None else policy, scenario.goal, parsed(option))
+    if not COMPILED:
+        print("without numba this takes very long: pip install 'rheostat[sim]'", file=sys.stderr)
+
+
+def _check_journal(journal: Path, runs: int) -> None:
+    """A run goes on from what a journal knows, with other results than one from the beginning."""
+    if runs > 1:
+        raise ConfigError(f"--journal {journal} is for a single run, not for {runs}")
+    if journal.exists():
+        raise ConfigError(f"--journal {journal} exists already: name a new file, a simulated run begins with nothing")
 
 
 def _one(scenario: Scenario, policy: str | None, option: list[str] | None, seed: int, journal: Path | None) -> Result:
