@@ -116,11 +116,12 @@ def test_a_mistake_ends_with_one_sentence_and_code_2(run, words: list[str], mess
     ("words", "message"),
     [
         (["simulat"], "'simulat'"),
-        (["simulate"], "'SCENARIO.toml'; see rheostat simulate --help"),
+        (["simulate"], "'SCENARIO.toml' (see rheostat simulate --help)"),
         (["simulate", "one.toml", "two.toml"], "two.toml"),
         (["simulate", "--seed", "soon", "one.toml"], "'soon'"),
         (["simulate", "--seed", "-7", "one.toml"], "-7"),
         (["plan", "net.json", "--kmax", "1.5"], "1.5"),
+        (["plan", "net.json", "--kmax", "99999999999999"], "10000"),
         (["forecast", "load.csv", "--level", "high"], "'high'"),
         (["cluster", "start", "--cores", "0"], "0"),
     ],
@@ -161,7 +162,7 @@ def test_without_pyspark_the_user_is_told_what_to_install(run, monkeypatch: pyte
         raise ModuleNotFoundError("No module named 'pyspark.sql'", name="pyspark.sql")
 
     monkeypatch.setattr("rheostat.cli.app", lambda **_: lacking())
-    assert run("doctor") == (2, "", "error: this command needs PySpark: pip install 'rheostat[spark]'\n")
+    assert run("doctor") == (2, "", "error: this command needs pyspark: pip install 'rheostat[spark]'\n")
 
 
 def test_ctrl_c_ends_quietly_with_130(run, monkeypatch: pytest.MonkeyPatch, short: Path) -> None:  # type: ignore[no-untyped-def]

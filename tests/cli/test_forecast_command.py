@@ -102,6 +102,14 @@ def test_a_picture_that_cannot_be_written_is_refused_before_the_work(  # type: i
     assert told in err
 
 
+def test_without_matplotlib_a_picture_is_refused_before_the_work(  # type: ignore[no-untyped-def]
+    run, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, out, err = run("forecast", str(trace), "--picture", str(tmp_path / "forecast.png"))
+    assert (code, out, err) == (2, "", "error: pictures need matplotlib: pip install 'rheostat[plot]'\n")
+
+
 def test_the_table_fits_a_terminal_of_eighty_columns(run, trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     pytest.importorskip("sklearn")
     monkeypatch.setenv("COLUMNS", "80")

@@ -25,7 +25,8 @@ def start(
 
     with Console().status("starting a Spark cluster ..."):
         address = detached.start_detached(folder, nodes_alike(nodes, cores, memory))
-    print(f"cluster of {nodes} nodes at {address.master_url}; stop it with: rheostat cluster stop --dir {folder}")
+    size = "1 node" if nodes == 1 else f"{nodes} nodes"
+    print(f"cluster of {size} at {address.master_url}; stop it with: rheostat cluster stop --dir {folder}")
 
 
 @app.command()

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.live import Live
 
 from rheostat.cli.history import History
 from rheostat.cli.picture import draw
 from rheostat.cli.picture_file import picture_file
 from rheostat.cli.quiet import quiet_spark
 from rheostat.cli.run import wait_for
-from rheostat.cli.view import View
+from rheostat.cli.view import View, shown
 from rheostat.duration import human, positive_seconds
 from rheostat.policies.registry import make_options, policy_class
 from rheostat.sla import SLA, Budget
@@ -110,7 +109,7 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> History:
                 running.wait(_WARM_UP_S)
             running.controller.resume()
             history.moments.clear()
-        with feeder, Live(View("word count", history, sla), console=console):
+        with feeder, shown(View("word count", history, sla), console):
             wait_for(running, duration_s)
     return history
 

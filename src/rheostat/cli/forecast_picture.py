@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from rheostat.cli.picture_file import save
-from rheostat.errors import ConfigError
 from rheostat.forecast.model import Floats
 from rheostat.forecast.rolling import Rolling, Scores
 
@@ -17,10 +16,8 @@ _SHOWN = 3
 
 def draw(series: Floats, rollings: Sequence[Rolling], scores: Sequence[Scores], title: str, path: Path) -> None:
     """Write the picture to `path`; the ending decides the format."""
-    try:
-        import matplotlib.figure
-    except ImportError:
-        raise ConfigError("pictures need matplotlib: pip install 'rheostat[plot]'") from None
+    import matplotlib.figure
+
     figure = matplotlib.figure.Figure(figsize=(9, 6.5), layout="constrained")
     curves, errors = figure.subplots(2, 1, height_ratios=(2, 1))
     order = sorted(range(len(scores)), key=lambda position: scores[position].wape or 0.0)

@@ -1,5 +1,6 @@
 """What went wrong, in one line, where it is the user's to mend and not a defect of ours."""
 
+from types import MappingProxyType
 from typing import Any
 
 import typer
@@ -9,6 +10,9 @@ from rheostat.errors import RheostatError
 _UsageError: Any = typer.BadParameter.__mro__[1]
 """A command line that cannot be understood. typer gives this class no public name."""
 
+_EXTRAS = MappingProxyType({"pyspark": "spark", "uvicorn": "serve"})
+"""Libraries that whole commands need, and the extra that brings them."""
+
 
 def told(error: Exception) -> str | None:
     """The line to print for `error`, or None if it must not be hidden."""
@@ -17,8 +21,8 @@ def told(error: Exception) -> str | None:
             return str(error)
         case _UsageError():
             return _usage(error)
-        case ModuleNotFoundError() if (error.name or "").partition(".")[0] == "pyspark":
-            return "this command needs PySpark: pip install 'rheostat[spark]'"
+        case ModuleNotFoundError() if (library := (error.name or "").partition(".")[0]) in _EXTRAS:
+            return f"this command needs {library}: pip install 'rheostat[{_EXTRAS[library]}]'"
         case OSError():  # a full disk, a folder that is not ours
             return f"{error.filename or 'the output'}: {error.strerror or error}"
     return None
@@ -32,7 +36,7 @@ def _usage(error: Any) -> str:
     given = _given(error)
     value = "" if given is None or given in words else f" (given: {given})"
     path = error.ctx.command_path if error.ctx else "rheostat"
-    return f"{words[0].lower()}{words[1:]}{value}; see {path} --help"
+    return f"{words[0].lower()}{words[1:]}{value} (see {path} --help)"
 
 
 def _given(error: Any) -> str | None:

@@ -4,17 +4,14 @@ from pathlib import Path
 
 from rheostat.cli.history import History
 from rheostat.cli.picture_file import save
-from rheostat.errors import ConfigError
 from rheostat.loop.period import Ruling
 from rheostat.sla import SLA
 
 
 def draw(history: History, sla: SLA | None, title: str, path: Path) -> None:
     """Write the picture to `path`; the ending decides the format (.png, .svg, .pdf)."""
-    try:
-        import matplotlib.figure
-    except ImportError:
-        raise ConfigError("pictures need matplotlib: pip install 'rheostat[plot]'") from None
+    import matplotlib.figure
+
     moments = history.moments
     start_s = moments[0].time_s if moments else 0.0
     times = [moment.time_s - start_s for moment in moments]

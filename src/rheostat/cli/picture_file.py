@@ -1,5 +1,6 @@
 """The file that a picture goes to: looked at before the work begins, so that hours do not end in a misspelt path."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ def picture_file(path: Path) -> Path:
         raise ConfigError(f"picture {str(path)!r} must end in {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}")
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ConfigError(f"picture {str(path)!r} cannot be written: name a file in a folder that exists")
+    if find_spec("matplotlib") is None:
+        raise ConfigError("pictures need matplotlib: pip install 'rheostat[plot]'")
     return path
 
 

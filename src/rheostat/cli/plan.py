@@ -11,11 +11,15 @@ from rheostat.duration import positive_seconds
 from rheostat.errors import ConfigError
 from rheostat.queueing import planfile
 
+_MOST = 10_000
+"""More executors than a Spark application has; the search may take the square of the time."""
+
 
 def plan_allocation(
     file: Annotated[Path, typer.Argument(metavar="FILE.json", help="Operators and their rates.", show_default=False)],
     kmax: Annotated[
-        int | None, typer.Option(min=1, help="Spend at most this many executors for the least latency.")
+        int | None,
+        typer.Option(min=1, max=_MOST, help="Spend at most this many executors for the least latency."),
     ] = None,
     tmax: Annotated[str | None, typer.Option(help="Meet this latency with the fewest executors, e.g. 1.5s.")] = None,
     model: Annotated[str, typer.Option(help=f"Queueing model: one of {', '.join(planfile.MODELS)}.")] = "mmk",

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.live import Live
 
 from rheostat.cli.history import History
 from rheostat.cli.options import PolicyOptionTexts, known_master, parsed
 from rheostat.cli.quiet import quiet_spark
-from rheostat.cli.view import View
+from rheostat.cli.view import View, shown
 from rheostat.duration import positive_seconds
 from rheostat.errors import ConfigError
 from rheostat.policies.registry import make_policy
@@ -64,7 +63,7 @@ def run_application(
                 dry_run=dry_run,
                 listeners=[history],
             )
-        with running, Live(View(topology.name, history, promised), console=console, refresh_per_second=2):
+        with running, shown(View(topology.name, history, promised), console):
             wait_for(running, end_s)
     finally:
         if cluster is not None:

@@ -1,8 +1,10 @@
 """A live view of a run in the terminal: rates, queues, latency against the SLA, executors, decisions with reasons."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -77,6 +79,15 @@ class View:
         text = f"{human(since_s):>6}  {verdict.decision.operator}: {describe(verdict.decision)}"
         why = f"refused, {verdict.why}" if refused else verdict.decision.reason
         return Text(f"{text}: {why}", style="dim" if refused else "bold", overflow="ellipsis", no_wrap=True)
+
+
+@contextmanager
+def shown(view: View, console: Console) -> Iterator[None]:
+    """Show `view` live in a terminal; in a file or a pipe it stands once, as it is at the end."""
+    with Live(view, console=console, refresh_per_second=2):
+        yield
+    if not console.is_terminal:
+        console.line()  # which rich leaves out there
 
 
 def sparkline(values: Sequence[float | None]) -> str:
