@@ -88,6 +88,8 @@ def test_a_journal_is_written_and_replayed(run, short: Path, tmp_path: Path) -> 
         (["simulate", str(SCENARIO), "--journal", str(SCENARIO)], "exists already: name a new file"),
         (["simulate", str(SCENARIO), "--journal", "new.db", "--runs", "2"], "for a single run, not for 2"),
         (["doctor", "--master", "sparkk://host:7077"], "'sparkk://host:7077' is no Spark master"),
+        (["doctor", "--master", "yarn", "--cluster", "here"], "--master yarn and --cluster here are two clusters"),
+        (["doctor", "--cluster", "nowhere"], "nowhere"),
         (["run", str(SCENARIO), "--sla", "2s"], "must end in .py"),
         (["reproduce", "drs-table2", "--out", str(SCENARIO)], "it is a file, name a folder"),
         (["simulate", str(SCENARIO), "--policy", "dabs", "-o", "combine=avg"], '"max" (cautious) or "min"'),

@@ -26,7 +26,9 @@ def start(
     with Console().status("starting a Spark cluster ..."):
         address = detached.start_detached(folder, nodes_alike(nodes, cores, memory))
     size = "1 node" if nodes == 1 else f"{nodes} nodes"
-    print(f"cluster of {size} at {address.master_url}; stop it with: rheostat cluster stop --dir {folder}")
+    print(f"cluster of {size} at {address.master_url}")
+    print(f"run on it with: rheostat run APP.py --sla LATENCY --cluster {folder}")
+    print(f"stop it with: rheostat cluster stop --dir {folder}")
 
 
 @app.command()

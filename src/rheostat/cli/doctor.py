@@ -2,35 +2,28 @@
 
 import tempfile
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from rheostat.cli.options import known_master
+from rheostat.cli.where import Master, Started, check_where, cluster_for
 
 
-def examine(
-    master: Annotated[str | None, typer.Option(help="Spark master URL; by default a small cluster is started.")] = None,
-) -> None:
+def examine(master: Master = None, started: Started = None) -> None:
     """Tell what a Spark can do: pools, moves, standbys, node labels."""
-    known_master(master)
+    check_where(master, started)
     from rheostat.cli.quiet import quiet_spark
     from rheostat.spark.doctor import diagnose
-    from rheostat.spark.embedded.cluster import EmbeddedCluster
 
     console = Console()
     with (
         tempfile.TemporaryDirectory(prefix="rheostat-doctor-", ignore_cleanup_errors=True) as folder,
         console.status("asking Spark ..."),
+        cluster_for(master, started) as cluster,
         quiet_spark(Path(folder) / "spark.log"),
     ):
-        if master is not None:
-            abilities = diagnose(master)
-        else:
-            with EmbeddedCluster() as cluster:
-                abilities = diagnose(cluster=cluster)
+        abilities = diagnose(master, cluster)
     table = Table("ability", "there", "why", box=None)
     for ability in abilities:
         table.add_row(ability.name, "yes" if ability.can else "no", ability.why)

@@ -1,6 +1,5 @@
 """Options that several commands share."""
 
-import re
 from typing import Annotated, Any
 
 import typer
@@ -14,15 +13,6 @@ PolicyOptionTexts = Annotated[
     list[str] | None,
     typer.Option("--option", "-o", metavar="NAME=VALUE", help="An option of the policy; may be repeated."),
 ]
-
-_MASTER = re.compile(r"local(\[.*\])?|local-cluster\[.*\]|spark://.+|k8s://.+|yarn")
-
-
-def known_master(url: str | None) -> str | None:
-    """`url`, if it is of a kind that Spark knows: of others its launcher says little more than that it ended."""
-    if url is not None and not _MASTER.fullmatch(url):
-        raise ConfigError(f"--master {url!r} is no Spark master: give e.g. spark://host:7077, yarn or local[4]")
-    return url
 
 
 def parsed(options: list[str] | None) -> dict[str, Any] | None:

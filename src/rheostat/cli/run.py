@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,9 +10,10 @@ import typer
 from rich.console import Console
 
 from rheostat.cli.history import History
-from rheostat.cli.options import PolicyOptionTexts, known_master, parsed
+from rheostat.cli.options import PolicyOptionTexts, parsed
 from rheostat.cli.quiet import quiet_spark
 from rheostat.cli.view import View, shown
+from rheostat.cli.where import Master, Started, check_where, cluster_for
 from rheostat.duration import positive_seconds
 from rheostat.errors import ConfigError
 from rheostat.policies.registry import make_policy
@@ -26,7 +28,8 @@ def run_application(
     sla: Annotated[str, typer.Option(help="Latency and window, e.g. 2s/10s.")],
     policy: Annotated[str, typer.Option(help="Name of a policy; `rheostat policies` lists them.")] = "threshold",
     option: PolicyOptionTexts = None,
-    master: Annotated[str | None, typer.Option(help="Spark master URL; by default a cluster is started here.")] = None,
+    master: Master = None,
+    started: Started = None,
     max_executors: Annotated[int | None, typer.Option(min=1, help="Most executors of all operators together.")] = None,
     for_: Annotated[str | None, typer.Option("--for", help="Stop after this time, e.g. 10m.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Decide and tell, but change nothing.")] = False,
@@ -40,34 +43,32 @@ def run_application(
     make_policy(policy, Goal(topology, (promised,), budget), parsed(option))  # a mistake is told before Spark starts
     period_s = positive_seconds(period, "--period")
     end_s = None if for_ is None else positive_seconds(for_, "--for")
-    known_master(master)
+    check_where(master, started)
     from rheostat.running import start
-    from rheostat.spark.embedded.cluster import EmbeddedCluster
 
     history = History()
     console = Console()
-    with console.status("starting a Spark cluster ..."):
-        cluster = None if master else EmbeddedCluster().start()
-    try:
+    with ExitStack() as ending:
+        with console.status("starting a Spark cluster ..."):
+            cluster = ending.enter_context(cluster_for(master, started))
         with console.status("starting the queries ..."), quiet_spark(directory / "spark.log"):
-            running = start(
-                topology,
-                sla=promised,
-                policy=policy,
-                options=parsed(option),
-                budget=budget,
-                directory=directory,
-                master=master,
-                cluster=cluster,
-                period=period_s,
-                dry_run=dry_run,
-                listeners=[history],
+            running = ending.enter_context(
+                start(
+                    topology,
+                    sla=promised,
+                    policy=policy,
+                    options=parsed(option),
+                    budget=budget,
+                    directory=directory,
+                    master=master,
+                    cluster=cluster,
+                    period=period_s,
+                    dry_run=dry_run,
+                    listeners=[history],
+                )
             )
-        with running, shown(View(topology.name, history, promised), console):
+        with shown(View(topology.name, history, promised), console):
             wait_for(running, end_s)
-    finally:
-        if cluster is not None:
-            cluster.stop()
     console.print(f"stopped; started again with --dir {directory} it goes on from here")
 
 
