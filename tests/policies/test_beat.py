@@ -31,3 +31,8 @@ def test_turns_that_are_not_exactly_a_period_apart_miss_no_beat(every_s: float) 
 def test_a_turn_that_is_early_by_more_than_a_tenth_of_a_period_is_too_early() -> None:
     beat = Beat(10.0)
     assert [beat.due(time_s) for time_s in (0.0, 4.0, 8.0, 9.0, 9.95)] == [False, False, False, False, True]
+
+
+def test_a_long_silence_makes_no_later_turn_early() -> None:
+    beat = Beat(10.0)
+    assert [beat.due(time_s) for time_s in (0.0, 100.0, 110.0)] == [False, True, True]

@@ -124,6 +124,15 @@ def test_what_was_seen_before_a_change_that_leaves_sizes_alone_does_not_count():
     assert shown(it, later(seen[-1:], 10.0))["first"].reason == "monitors for 1m more until an iteration is complete"
 
 
+def test_samples_are_counted_from_the_end_of_a_change():
+    it = policy()
+    [first, *_] = snapshots(**HEAVY)
+    shown(it, [first])
+    shown(it, later([first], 50.0), settling=["first"])
+    decided = shown(it, [*later([first], 103.0), *later([first], 110.0)])["first"]
+    assert decided.reason == "monitors for 1m more until an iteration is complete"
+
+
 def test_what_waits_is_work_too():
     decided = shown(policy(), snapshots(**HEAVY, pending={"first": 600}))["first"]
     assert decided.reason == (

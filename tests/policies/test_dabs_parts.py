@@ -150,6 +150,12 @@ def test_samples_of_unequal_length_are_no_trend():
     assert estimator.volumes(long)["first"].own == pytest.approx(600)
 
 
+def test_the_next_iteration_is_as_long_as_told():
+    options = DabsOptions(sample="20s", iteration="2m")
+    seen = at_moments(snapshots([200] * 6), [20 * sample for sample in range(7)])
+    assert VolumeEstimator(TOPOLOGY, options).volumes(seen)["first"].own == pytest.approx(1200)
+
+
 def test_what_waits_is_added():
     assert estimated(arrivals=[10] * 6, pending={"first": 25})["first"].expected == pytest.approx(85)
 
