@@ -25,6 +25,8 @@ def told(error: Exception) -> str | None:
             return f"this command needs {library}: pip install 'rheostat[{_EXTRAS[library]}]'"
         case OSError():  # a full disk, a folder that is not ours
             return f"{error.filename or 'the output'}: {error.strerror or error}"
+        case MemoryError():
+            return f"there is not enough memory for this: {error}"
     return None
 
 

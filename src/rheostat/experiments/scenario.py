@@ -3,6 +3,7 @@
 `docs/scenarios.md` describes every field; examples stand in `scenarios/`.
 """
 
+import math
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,15 @@ import msgspec
 
 from rheostat.duration import Duration, positive_seconds, seconds
 from rheostat.errors import ConfigError, RheostatError
+from rheostat.experiments.scenario_mistakes import in_words
 from rheostat.load import shape_from, skew_from
 from rheostat.loop.options import LoopOptions
 from rheostat.sim.model import Bursts, ClusterModel, NotNegative, OperatorModel, SimModel, SourceModel, Spec
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.topology import Operator, Source, Topology
+
+MOST = 100_000
+"""Executors or substreams of one operator: beyond what clusters have, within the memory of a simulation."""
 
 
 class SourceTable(Spec, frozen=True):
@@ -96,9 +101,10 @@ class Scenario:
 
 def read_scenario(path: Path) -> Scenario:
     """The scenario in the file at `path`; whatever is wrong with it is named with the file."""
+    content: dict[str, Any] = {}
     try:
-        told = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), ScenarioFile)
-        return make_scenario(told, path.parent)
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return make_scenario(msgspec.convert(content, ScenarioFile), path.parent)
     except FileNotFoundError:
         raise ConfigError(f"scenario {str(path)!r} does not exist: name a TOML file") from None
     except OSError as error:
@@ -106,13 +112,14 @@ def read_scenario(path: Path) -> Scenario:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"scenario {path}: not a TOML file: {error}") from None
     except msgspec.ValidationError as error:
-        raise ConfigError(f"scenario {path}: {_in_words(error)}") from None
+        raise ConfigError(f"scenario {path}: {in_words(error, content)}") from None
     except RheostatError as error:
         raise type(error)(f"scenario {path}: {error}") from None
 
 
 def make_scenario(told: ScenarioFile, folder: Path) -> Scenario:
     """The scenario that `told` describes; files it names are looked for in `folder`."""
+    _check_all_durations(told)
     topology = Topology(told.name, [*(Source(table.name) for table in told.source), *map(_operator, told.operator)])
     model = SimModel(
         topology,
@@ -148,6 +155,9 @@ def _operator(table: OperatorTable) -> Operator:
 
 
 def _operator_model(table: OperatorTable) -> OperatorModel:
+    for what, number in (("executors", table.executors), ("standby", table.standby), ("substreams", table.substreams)):
+        if number is not None and number > MOST:
+            raise ConfigError(f"operator {table.name!r}: {what} {number:,} is more than the {MOST:,} there is room for")
     return OperatorModel(**{field: getattr(table, field) for field in OperatorModel.__struct_fields__})
 
 
@@ -160,6 +170,8 @@ def _source(table: SourceTable, folder: Path) -> SourceModel:
         raise ConfigError(
             f"source {table.name!r}: arrivals {table.arrivals!r} is not known: use one of {known}, or give an scv"
         )
+    if table.bursts is not None and not all(map(math.isfinite, table.bursts.factors())):
+        raise ConfigError(f"source {table.name!r}: bursts of factor {table.bursts.factor!r} must have a finite one")
     return SourceModel(
         load=shape_from(table.load, folder),
         scv=_ARRIVALS[table.arrivals] if table.scv is None else table.scv,
@@ -170,6 +182,20 @@ def _source(table: SourceTable, folder: Path) -> SourceModel:
     )
 
 
-def _in_words(error: msgspec.ValidationError) -> str:
-    """msgspec's message without its notation: `$.operator[2].service.mean` becomes operator[2].service.mean."""
-    return str(error).replace("`", "'").replace("$.", "").replace("Object", "table")
+def _check_all_durations(told: ScenarioFile) -> None:
+    """Refuse what the simulator would stumble over only when it first needs it."""
+    for source in told.source:
+        _check_durations(source, f"source {source.name!r}")
+    for operator in told.operator:
+        _check_durations(operator, f"operator {operator.name!r}")
+    _check_durations(told.cluster, "cluster")
+
+
+def _check_durations(table: Spec, where: str) -> None:
+    for field in msgspec.structs.fields(type(table)):
+        value = getattr(table, field.name)
+        if field.type in (Duration, Duration | None) and value is not None:
+            seconds(value, f"{where}: {field.name}")
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, Spec):
+                _check_durations(part, where)
