@@ -15,7 +15,7 @@ from rheostat.experiments import scenario
 from rheostat.forecast import MODELS as FORECASTS
 from rheostat.placement import graphfile
 from rheostat.placement.algorithms import ALGORITHMS
-from rheostat.policies.registry import policies
+from rheostat.policies.registry import make_policy, policies
 from rheostat.queueing import planfile
 from rheostat.sim import model
 
@@ -98,10 +98,17 @@ def test_every_forecast_is_described() -> None:
 
 
 def test_the_sample_policy_passes_its_sample_test() -> None:
-    policy, test = samples(DOCS / "policies.md", "python")
+    policy, test, _ = samples(DOCS / "policies.md", "python")
     space: dict[str, object] = {}
     exec(policy + test, space)
     space["test_three_executors_for_180_records_a_second"]()  # type: ignore[operator]
+
+
+def test_the_sample_lesson_teaches_the_sample_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(samples(DOCS / "policies.md", "python")[2], {})
+    goal = scenario.read_scenario(ROOT / "scenarios" / "wordcount-sine.toml").goal
+    assert make_policy("q-learning", goal, {"table": "degrees.json"}).name == "q-learning"
 
 
 def test_the_sample_topology_is_one() -> None:
