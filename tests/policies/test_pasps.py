@@ -204,7 +204,9 @@ def test_before_anything_is_measured_the_calibrated_execution_times_count() -> N
 def test_records_are_spread_as_told_from_the_first_turn_on(grouping: str) -> None:
     policy = make_policy("pa-sps", Goal(LINE), {"predictor": "basic", "grouping": grouping})
     measures = Measures(1.0, dict.fromkeys(LINE.operators, OperatorMeasures()))
-    seen = Snapshot(0.0, (OperatorState("one", grouping="round-robin"), OperatorState("two")))
+    seen = Snapshot(
+        0.0, (OperatorState("one", grouping="round-robin", groupings=("round-robin", grouping)), OperatorState("two"))
+    )
     plan = Plan.initial(LINE)
     [decided] = policy.decide(Observation(seen, measures, plan))
     assert decided == Regroup(operator="one", grouping=grouping, reason="records are spread by round-robin")
@@ -213,7 +215,7 @@ def test_records_are_spread_as_told_from_the_first_turn_on(grouping: str) -> Non
 
 def test_unless_told_records_are_spread_as_they_are() -> None:
     policy = make_policy("psps", Goal(LINE), {})
-    seen = Snapshot(0.0, (OperatorState("one", grouping="round-robin"),))
+    seen = Snapshot(0.0, (OperatorState("one", grouping="round-robin", groupings=("round-robin", "osg")),))
     measures = Measures(1.0, dict.fromkeys(LINE.operators, OperatorMeasures()))
     assert list(policy.decide(Observation(seen, measures, Plan.initial(LINE)))) == []
 

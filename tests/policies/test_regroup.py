@@ -1,6 +1,14 @@
 """Which operators a policy asks to have their records spread in another way."""
 
+from pathlib import Path
+
+import msgspec
+import pytest
+
 from rheostat.decision import Regroup
+from rheostat.experiments.scenario import ScenarioFile, make_scenario
+from rheostat.experiments.simulate import simulate
+from rheostat.loop.period import Period
 from rheostat.measure.measures import Measures
 from rheostat.plan import Plan
 from rheostat.policies.policy import Observation
@@ -12,30 +20,65 @@ TOPOLOGY = Topology(
     "all kinds",
     [
         Source("in"),
-        Operator("stateless", inputs="in"),
-        Operator("silent", inputs="stateless"),
-        Operator("partial", inputs="stateless", key="k", merge="sum"),
+        Operator("any", inputs="in"),
+        Operator("untimed", inputs="any"),
+        Operator("partial", inputs="any", key="k", merge="sum"),
         Operator("sum", inputs="partial", key="k"),
     ],
 )
-NOW = {"stateless": "round-robin", "silent": None, "partial": "key", "sum": "key"}
+NOW = {"any": "round-robin", "untimed": "round-robin", "partial": "key", "sum": "key"}
+CHOICES = {
+    "any": ("round-robin", "load-aware", "osg"),
+    "untimed": ("round-robin", "load-aware"),
+    "partial": ("key", "osg"),
+    "sum": ("key",),
+}
 
 
 def asked(wanted: Wanted, plan: Plan | None = None, **now: str) -> dict[str, str]:
-    states = tuple(OperatorState(name, grouping=grouping) for name, grouping in {**NOW, **now}.items())
+    states = tuple(
+        OperatorState(name, grouping=grouping, groupings=CHOICES[name]) for name, grouping in {**NOW, **now}.items()
+    )
     seen = Observation(Snapshot(0.0, states), Measures(1.0, {}), plan or Plan.initial(TOPOLOGY))
-    return {each.operator: each.reason for each in regroups(TOPOLOGY, seen, wanted)}
+    return {each.operator: each.reason for each in regroups(seen, wanted)}
 
 
-def test_stateless_operators_and_those_with_a_merge_behind_are_asked_if_their_plant_has_a_choice() -> None:
-    assert asked("osg") == {"stateless": "records are spread by round-robin", "partial": "records are spread by key"}
+def test_those_are_asked_that_can_have_what_is_wanted() -> None:
+    assert asked("osg") == {"any": "records are spread by round-robin", "partial": "records are spread by key"}
+    assert asked("load-aware").keys() == {"any", "untimed"}
+    assert asked("batch-greedy") == {}
 
 
 def test_who_has_what_is_wanted_or_is_told_already_is_left_alone() -> None:
-    assert asked("osg", stateless="osg").keys() == {"partial"}
+    assert asked("osg", any="osg").keys() == {"partial"}
     told = Plan.initial(TOPOLOGY).after(Regroup(operator="partial", grouping="osg", reason="test"))
-    assert asked("osg", told).keys() == {"stateless"}
+    assert asked("osg", told).keys() == {"any"}
 
 
 def test_to_keep_is_to_ask_nobody() -> None:
     assert asked("keep") == {}
+
+
+@pytest.mark.parametrize(("policy", "grouping"), [("dabs", "osg"), ("pa-sps", "load-aware")])
+def test_on_the_simulator_a_keyed_operator_with_a_merge_behind_is_spread_by_load_and_one_without_is_not(
+    policy: str, grouping: str
+) -> None:
+    told = {
+        "name": "word count in two steps",
+        "duration": "2m",
+        "source": [{"name": "words", "load": 100}],
+        "operator": [
+            {"name": "partial", "inputs": ["words"], "key": "word", "substreams": 8, "merge": "sum", "executors": 3},
+            {"name": "sum", "inputs": ["partial"], "key": "word", "substreams": 8},
+        ],
+    }
+    scenario = make_scenario(msgspec.convert(told, ScenarioFile), Path())
+    seen: dict[str, str | None] = {}
+
+    def watch(period: Period) -> None:
+        if period.snapshot is not None:
+            seen.update({state.name: state.grouping for state in period.snapshot.operators})
+
+    result = simulate(scenario, policy, {"grouping": grouping}, listeners=[watch])
+    assert seen == {"partial": grouping, "sum": "key"}
+    assert result.completed == pytest.approx(result.arrived, abs=50)  # all but what is under way at the end

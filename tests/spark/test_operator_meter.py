@@ -53,7 +53,8 @@ def _query(group: tuple[str, ...], records: list[BatchRecord]) -> SimpleNamespac
     progress = SimpleNamespace(lastProgress=lambda: None)
     query = SimpleNamespace(runId=f"run of {group[0]}", _jsq=progress)
     batches = SimpleNamespace(after=lambda batch: tuple(each for each in records if each.batch > batch))
-    return SimpleNamespace(unit=SimpleNamespace(operators=operators), readers=readers, query=query, batches=batches)
+    unit = SimpleNamespace(operators=operators, keyed=any(operator.keyed for operator in operators))
+    return SimpleNamespace(unit=unit, readers=readers, query=query, batches=batches)
 
 
 def record(batch: int, start_s: float, rows: int, latency_s: float = 2.0) -> BatchRecord:
@@ -300,13 +301,26 @@ def test_what_was_committed_after_the_last_snapshot_is_not_queued_for_ever():
     assert (state.arrived, state.completed, state.queued) == (500, 480, 20)
 
 
-def test_a_grouping_is_told_where_the_cost_of_values_is_known_and_leaves_a_choice():
-    @per_record("word string", cost="value")
-    def work(row):
+def test_the_more_is_known_of_its_records_the_more_groupings_an_operator_can_have():
+    @per_record("word string")
+    def timed(row):
         yield row
 
-    runtime = FakeRuntime()
-    assert read(OperatorMeter(runtime, "split")).grouping is None
-    assert read(OperatorMeter(runtime, "count")).grouping is None
-    runtime.topology = Topology("costly", [Source("lines"), Operator("split", work, inputs="lines")])
-    assert read(OperatorMeter(runtime, "split")).grouping == "round-robin"
+    @per_record("word string", cost="value")
+    def costly(row):
+        yield row
+
+    def told(function):
+        runtime = FakeRuntime()
+        runtime.topology = Topology("one", [Source("lines"), Operator("split", function, inputs="lines")])
+        state = read(OperatorMeter(runtime, "split"))
+        return state.grouping, state.groupings
+
+    assert told(None) == ("round-robin", ("round-robin",))
+    assert told(timed) == ("round-robin", ("round-robin", "load-aware"))
+    assert told(costly) == ("round-robin", ("round-robin", "osg", "batch-greedy", "load-aware"))
+
+
+def test_substreams_leave_no_choice_of_a_grouping():
+    state = read(OperatorMeter(FakeRuntime(), "count"))
+    assert (state.grouping, state.groupings) == ("key", ())

@@ -6,7 +6,6 @@ import msgspec
 
 from rheostat.decision import Decision, Regroup
 from rheostat.policies.policy import Observation
-from rheostat.topology import Topology
 
 Wanted = Annotated[
     Literal["osg", "load-aware", "round-robin", "batch-greedy", "keep"],
@@ -18,19 +17,11 @@ Wanted = Annotated[
 """An option of policies."""
 
 
-def regroups(topology: Topology, observation: Observation, wanted: Wanted) -> list[Decision]:
-    """For the operators that are not yet told to have their records spread as `wanted`.
-
-    One of which a plant does not say how its records are spread has no choice.
-    """
-    if wanted == "keep":
-        return []
-    free = [
-        operator.name for operator in topology.operators.values() if not operator.keyed or operator.merge is not None
-    ]
-    now = {state.name: state.grouping for state in observation.snapshot.operators}
+def regroups(observation: Observation, wanted: Wanted) -> list[Decision]:
+    """For the operators whose records can be spread as `wanted`, are not, and are not yet told to be."""
     return [
-        Regroup(operator=name, grouping=wanted, reason=f"records are spread by {now[name]}")
-        for name in free
-        if now.get(name) not in (None, wanted) and observation.plan.grouping.get(name) != wanted
+        Regroup(operator=state.name, grouping=wanted, reason=f"records are spread by {state.grouping}")
+        for state in observation.snapshot.operators
+        if wanted in state.groupings and state.grouping != wanted
+        if observation.plan.grouping.get(state.name) != wanted
     ]

@@ -5,12 +5,15 @@ from types import SimpleNamespace
 import numpy as np
 
 from rheostat.duration import seconds
+from rheostat.errors import ConfigError
+from rheostat.grouping.check import KEY
 from rheostat.sim.ahead import ahead_in_batches_s, ahead_in_service_s
 from rheostat.sim.build import GROUPINGS
 from rheostat.sim.cluster import Cluster
 from rheostat.sim.engine import codes
 from rheostat.sim.fleet import Executor
 from rheostat.sim.histogram import BINS, quantile
+from rheostat.sim.model import SimModel
 from rheostat.sim.score import oldest_waiting_s
 from rheostat.snapshot import (
     Batch,
@@ -33,6 +36,7 @@ class Meter:
         self._last_histogram = cluster.state.histogram["count"].copy()
         self._last_world = cluster.state.world.copy()
         self._handled: dict[Executor, int] = {}
+        self._groupings = {name: _choices(cluster.model, name) for name in cluster.position}
         self._io_since_s = cluster.now_s
 
     def read(self) -> Snapshot:
@@ -76,7 +80,8 @@ class Meter:
             arrival_scv=_scv(*_growth(row, last, "gap_count", "gap_sum", "gap_squares")),
             service_scv=_scv(*_growth(row, last, "service_count", "service_sum", "service_squares")),
             batch=_batch(row) if batched else None,
-            grouping=None if row.grouping == codes.BY_KEY else _GROUPING_NAMES[int(row.grouping)],
+            grouping=KEY if row.grouping == codes.BY_KEY else _GROUPING_NAMES[int(row.grouping)],
+            groupings=self._groupings[name],
         )
 
     def _topology_latency(self) -> Latency | None:
@@ -190,6 +195,19 @@ class Meter:
 
 
 _GROUPING_NAMES = {code: name for name, code in GROUPINGS.items()}
+
+
+def _choices(model: SimModel, operator: str) -> tuple[str, ...]:
+    """The groupings that the records of `operator` can have."""
+    return tuple(name for name in GROUPINGS if _is_allowed(model, operator, name))
+
+
+def _is_allowed(model: SimModel, operator: str, grouping: str) -> bool:
+    try:
+        model.check_grouping(operator, grouping)
+    except ConfigError:
+        return False
+    return True
 
 
 def _plain(row: np.record) -> SimpleNamespace:

@@ -36,7 +36,7 @@ class Dabs:
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """Regroup first; then one decision for each pool, in the name of the first operator it serves."""
         self._monitor.see(observation)
-        if spread := regroups(self._goal.topology, observation, self.options.grouping):
+        if spread := regroups(observation, self.options.grouping):
             return spread
         if observation.settling:
             return _hold_all(observation, "monitoring is off while a change settles")

@@ -52,7 +52,7 @@ class Psps:
         self._shares.see(observation.snapshot)
         self._times.see(observation)
         if not self._beat.due(observation.snapshot.time_s):
-            return regroups(self._goal.topology, observation, self.options.grouping)
+            return regroups(observation, self.options.grouping)
         self._shares.turn()
         self._times.turn()
         return self._plan(observation)

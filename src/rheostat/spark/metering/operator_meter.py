@@ -5,15 +5,17 @@ from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
+from rheostat.grouping.check import KEY
 from rheostat.snapshot import Batch, Latency, OperatorState, Snapshot, SubstreamState
 from rheostat.spark.metering.progress import parse_progress
 from rheostat.spark.metering.service_spread import ServiceSpread
 from rheostat.spark.metering.tally import Portion, Split, Spread, Traffic, merged
 from rheostat.spark.metering.tasks import BatchTasks
 from rheostat.spark.metering.work import Works
+from rheostat.spark.queries.balanced import choices
 from rheostat.spark.queries.batches import BatchRecord
+from rheostat.spark.queries.dealer import USUAL_GROUPING
 from rheostat.spark.queries.query import UnitQuery
-from rheostat.spark.queries.record import RecordFunction
 from rheostat.spark.queries.runtime import Runtime
 from rheostat.spark.streams.stream import Arrival
 
@@ -30,8 +32,7 @@ class OperatorMeter:
         self._runtime = runtime
         operator = runtime.topology.operators[name]
         self._substream_count = operator.substream_count
-        costs = isinstance(operator.function, RecordFunction) and operator.function.cost is not None
-        self._has_choice = costs and not operator.keyed
+        self._groupings = (KEY,) if operator.keyed else (USUAL_GROUPING, *choices(operator))
         self._ran_in: UnitQuery | None = None
         self._pool: str | None = None
         self._asked: StreamingQuery | None = None
@@ -169,8 +170,7 @@ class OperatorMeter:
         return rows / self._sampled_rows if self._sampled_rows else 1.0
 
     def state(self, now_s: float, grouping: str) -> OperatorState:
-        """`grouping` is the one in force, told only where there is a choice: where it is known what the values of
-        records cost."""
+        """`grouping` is the one that the plan has for it."""
         if not self.is_first:
             return OperatorState(self.name)
         known = self._waiting is not None
@@ -186,7 +186,8 @@ class OperatorMeter:
             arrival_scv=self._arrivals.scv(),
             service_scv=self._service_scv,
             batch=Batch(self._batches, self._duration_s, *self._sampled_costs()),
-            grouping=grouping if self._has_choice and self._reads_streams else None,
+            grouping=KEY if self._groupings == (KEY,) else grouping,
+            groupings=self._groupings if self._is_dealt_out else (),
         )
 
     def portion(self, number: int) -> Portion | None:
@@ -240,6 +241,12 @@ class OperatorMeter:
     def _is_alone(self) -> bool:
         unit_query = self._unit_query()
         return unit_query is not None and len(unit_query.unit.operators) == 1
+
+    @property
+    def _is_dealt_out(self) -> bool:
+        """Whether its rows are spread for it: not where a source or a keyed operator in its query decides."""
+        unit_query = self._unit_query()
+        return unit_query is not None and bool(unit_query.readers) and not unit_query.unit.keyed
 
     @property
     def _reads_streams(self) -> bool:

@@ -47,6 +47,13 @@ BALANCED = (*_BY_COST, LOAD_AWARE)
 """The names of these groupings in plans."""
 
 
+def choices(operator: Operator) -> tuple[str, ...]:
+    """Which of `BALANCED` there are for the rows of `operator`: they need to know how long records take."""
+    if not isinstance(operator.function, RecordFunction):
+        return ()
+    return (LOAD_AWARE,) if operator.function.cost is None else BALANCED
+
+
 def balanced(name: str, operator: Operator, tasks: int, learned: Learned) -> Grouping:
     """The grouping called `name`, one of `BALANCED`, for the rows of `operator`."""
     function = operator.function
