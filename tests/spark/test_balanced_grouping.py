@@ -18,6 +18,7 @@ from rheostat.grouping import CostSketch
 from rheostat.load.skew import zipf
 from rheostat.spark.queries.balanced import BALANCED, balanced
 from rheostat.spark.queries.cost_sketch import REMEMBERED, VALUE, RecentCosts, value_of
+from rheostat.spark.queries.grouping import Evenly, InParts
 from rheostat.spark.queries.record import per_record
 from rheostat.spark.queries.record_stage import applied
 from rheostat.spark.queries.record_worker import worker_for
@@ -82,15 +83,13 @@ def test_what_was_learned_long_ago_is_forgotten() -> None:
     assert known.sketch.seconds(np.array([7])) == pytest.approx([3.0])
 
 
-def test_a_grouping_by_cost_needs_the_timings_of_records_and_their_column() -> None:
+def test_a_grouping_by_cost_needs_the_column_that_decides_it() -> None:
     plain = Operator("plain", lambda df: df, inputs="words")
-    for name in BALANCED:
-        with pytest.raises(ConfigError, match=f"operator 'plain': '{name}' needs to know how long records take"):
-            balanced(name, plain, 2, Timings)
     unnamed = Operator("unnamed", per_record("word string")(echo.function), inputs="words")
-    for name in ("osg", "batch-greedy"):
-        with pytest.raises(ConfigError, match=r"operator 'unnamed': .* cost=COLUMN"):
-            balanced(name, unnamed, 2, Timings)
+    for operator in (plain, unnamed):
+        for name in BALANCED:
+            with pytest.raises(ConfigError, match=f"operator '{operator.name}': '{name}' needs .* cost=COLUMN"):
+                balanced(name, operator, 2, Timings)
     with pytest.raises(ConfigError, match="cannot have 0 tasks"):
         balanced("osg", OPERATOR, 0, Timings)
 
@@ -189,16 +188,13 @@ def test_rows_dealt_out_again_go_to_the_same_tasks(words: Callable[[int], Words]
 
 @pytest.mark.spark
 @pytest.mark.parametrize("files", [1, 2])
-def test_load_aware_gives_first_what_a_task_had_less_and_the_rest_in_turn(
-    words: Callable[[int], Words], files: int
-) -> None:
-    timings = Timings()
-    grouping = balanced("load-aware", OPERATOR, 2, lambda: timings)
-    timings.tasks = {0: Work(500, 1.0), 1: Work(1500, 3.0)}
-    found = by_task(grouping.spread(*words(files)))
-    # Task 0 was busy for 2 s less, which are 1000 rows of 2 ms; the other 3000 come in turn.
-    assert len(found[0]) == pytest.approx(2500, abs=2 * files)
-    assert len(found[1]) == pytest.approx(1500, abs=2 * files)
+def test_load_aware_makes_three_even_parts_for_each_slot(words: Callable[[int], Words], files: int) -> None:
+    found = by_task(InParts(2).spread(*words(files)))
+    assert sorted(number for numbers in found.values() for number in numbers) == sorted(
+        number for numbers in by_task(Evenly(1).spread(*words(files))).values() for number in numbers
+    )
+    assert len(found) == 6
+    assert max(map(len, found.values())) - min(map(len, found.values())) <= files
 
 
 @pytest.mark.spark
@@ -215,7 +211,7 @@ def test_a_running_operator_learns_with_one_batch_and_spreads_the_next_by_it(
     source = Source("lines", reader=lambda session: session.readStream.text(str(inbox)))
     topology = Topology("lines", [source, Operator("same", same, inputs="lines")])
     with Runtime(topology, spark, tmp_path / "run") as runtime:
-        for batch, name in enumerate(("osg", *BALANCED)):
+        for batch, name in enumerate(("osg", "osg", *BALANCED)):
             operator = topology.operator("same")
             runtime.regroup("same", balanced(name, operator, TASKS, lambda: runtime.timings("same")))
             draft = inbox / f".{batch}"

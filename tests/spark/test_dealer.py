@@ -10,9 +10,9 @@ from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, Snapshot
 from rheostat.spark.executors.no_pools import NoPools
 from rheostat.spark.plant import SparkPlant
-from rheostat.spark.queries.balanced import ByCost, ByLoad
+from rheostat.spark.queries.balanced import ByCost
 from rheostat.spark.queries.dealer import Dealer, NotYetError, dealt_by
-from rheostat.spark.queries.grouping import ByKey, Evenly, WholeFiles
+from rheostat.spark.queries.grouping import ByKey, Evenly, InParts, WholeFiles
 from rheostat.spark.queries.record import per_record
 from rheostat.spark.queries.unit import units_of
 from rheostat.topology import Operator, Source, Topology
@@ -108,6 +108,7 @@ def test_every_wanted_executor_stands_in_the_report_of_a_local_plant():
         (None, Evenly(3)),
         ("round-robin", Evenly(3)),
         ("whole-files", WholeFiles(3)),
+        ("load-aware", InParts(3)),
         ("by-key:word", ByKey(3, "word")),
     ],
 )
@@ -124,14 +125,14 @@ def test_an_unknown_grouping_and_an_operator_without_a_query_are_refused():
         dealt_by(FakeRuntime([]))("a", None, 3)
 
 
-@pytest.mark.parametrize(("name", "kind"), [("osg", ByCost), ("batch-greedy", ByCost), ("load-aware", ByLoad)])
-def test_groupings_that_balance_have_names_too(name, kind):
+@pytest.mark.parametrize("name", ["osg", "batch-greedy"])
+def test_groupings_that_balance_have_names_too(name):
     runtime = FakeRuntime(units_of(timed()))
     plan = Plan.initial(timed()).after(Regroup(operator="a", grouping=name, reason="test"))
     Dealer(timed(), dealt_by(runtime)).tell(plan, {"a": 3})
     ((operator, grouping),) = runtime.told
     assert operator == "a"
-    assert isinstance(grouping, kind)
+    assert isinstance(grouping, ByCost)
 
 
 def test_where_a_grouping_is_refused_rows_are_spread_as_usual_and_others_are_told_all_the_same():

@@ -301,11 +301,7 @@ def test_what_was_committed_after_the_last_snapshot_is_not_queued_for_ever():
     assert (state.arrived, state.completed, state.queued) == (500, 480, 20)
 
 
-def test_the_more_is_known_of_its_records_the_more_groupings_an_operator_can_have():
-    @per_record("word string")
-    def timed(row):
-        yield row
-
+def test_groupings_by_cost_are_for_those_who_say_which_column_decides_it():
     @per_record("word string", cost="value")
     def costly(row):
         yield row
@@ -316,9 +312,8 @@ def test_the_more_is_known_of_its_records_the_more_groupings_an_operator_can_hav
         state = read(OperatorMeter(runtime, "split"))
         return state.grouping, state.groupings
 
-    assert told(None) == ("round-robin", ("round-robin",))
-    assert told(timed) == ("round-robin", ("round-robin", "load-aware"))
-    assert told(costly) == ("round-robin", ("round-robin", "osg", "batch-greedy", "load-aware"))
+    assert told(None) == ("round-robin", ("round-robin", "load-aware"))
+    assert told(costly) == ("round-robin", ("round-robin", "load-aware", "osg", "batch-greedy"))
 
 
 def test_substreams_leave_no_choice_of_a_grouping():

@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from rheostat.grouping.check import KEY
+from rheostat.grouping.check import KEY, LOAD_AWARE
 from rheostat.snapshot import Batch, Latency, OperatorState, Snapshot, SubstreamState
 from rheostat.spark.metering.progress import parse_progress
 from rheostat.spark.metering.service_spread import ServiceSpread
@@ -32,7 +32,7 @@ class OperatorMeter:
         self._runtime = runtime
         operator = runtime.topology.operators[name]
         self._substream_count = operator.substream_count
-        self._groupings = (KEY,) if operator.keyed else (USUAL_GROUPING, *choices(operator))
+        self._groupings = (KEY,) if operator.keyed else (USUAL_GROUPING, LOAD_AWARE, *choices(operator))
         self._ran_in: UnitQuery | None = None
         self._pool: str | None = None
         self._asked: StreamingQuery | None = None

@@ -1,4 +1,4 @@
-"""Groupings that go by what rows cost: OSG and batch-greedy by values (DABS-Storm §5.2), load-aware (PA-SPS).
+"""Groupings that go by what values cost: OSG (DABS-Storm §5.2) and batch-greedy.
 
 Every task that reads a part of the batch is one scheduler of several. What has been learned is sent along with it, so
 that a repeated task deals its rows out the same way. A batch begins when all tasks of the one before have ended: that
@@ -17,14 +17,14 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import LongType
 
 from rheostat.errors import ConfigError
-from rheostat.grouping import BatchGreedy, CostSketch, LoadAware, Scheduler
+from rheostat.grouping import BatchGreedy, CostSketch, Scheduler
 from rheostat.grouping import Grouping as Assignment
-from rheostat.grouping.check import BATCH_GREEDY, LOAD_AWARE, OSG
+from rheostat.grouping.check import BATCH_GREEDY, OSG
 from rheostat.grouping.grouping import Values
 from rheostat.spark.queries.cost_sketch import value_of
 from rheostat.spark.queries.grouping import Evenly, Grouping, by_number, packed
 from rheostat.spark.queries.record import RecordFunction
-from rheostat.spark.queries.timings import Timings, Work
+from rheostat.spark.queries.timings import Timings
 from rheostat.topology import Operator
 
 Learned = Callable[[], Timings | None]
@@ -43,33 +43,28 @@ Make = Callable[[int, CostSketch], Assignment]
 """A way to assign rows to a number of tasks by what values cost."""
 
 _BY_COST: Mapping[str, Make] = {OSG: osg, BATCH_GREEDY: BatchGreedy}
-BALANCED = (*_BY_COST, LOAD_AWARE)
+BALANCED = tuple(_BY_COST)
 """The names of these groupings in plans."""
 
 
 def choices(operator: Operator) -> tuple[str, ...]:
-    """Which of `BALANCED` there are for the rows of `operator`: they need to know how long records take."""
-    if not isinstance(operator.function, RecordFunction):
-        return ()
-    return (LOAD_AWARE,) if operator.function.cost is None else BALANCED
+    """Which of `BALANCED` there are for the rows of `operator`."""
+    return () if _cost_column(operator) is None else BALANCED
 
 
 def balanced(name: str, operator: Operator, tasks: int, learned: Learned) -> Grouping:
     """The grouping called `name`, one of `BALANCED`, for the rows of `operator`."""
-    function = operator.function
-    if not isinstance(function, RecordFunction):
+    column = _cost_column(operator)
+    if column is None:
         raise ConfigError(
-            f"operator {operator.name!r}: {name!r} needs to know how long records take: "
-            "make its function one on single records (per_record), or use 'round-robin'"
+            f"operator {operator.name!r}: {name!r} needs to know which values cost more than others: make its "
+            "function one on single records and name their column, per_record(..., cost=COLUMN), or use 'load-aware'"
         )
-    if name == LOAD_AWARE:
-        return ByLoad(tasks, learned)
-    if function.cost is None:
-        raise ConfigError(
-            f"operator {operator.name!r}: {name!r} needs to know which values cost more than others: "
-            "name their column, per_record(..., cost=COLUMN), or use 'round-robin'"
-        )
-    return ByCost(tasks, function.cost, _BY_COST[name], learned)
+    return ByCost(tasks, column, _BY_COST[name], learned)
+
+
+def _cost_column(operator: Operator) -> str | None:
+    return operator.function.cost if isinstance(operator.function, RecordFunction) else None
 
 
 class ByCost:
@@ -89,33 +84,6 @@ class ByCost:
         return by_number(df, self._tasks, number + sf.spark_partition_id())
 
 
-class ByLoad:
-    """Rows over tasks by how long each was busy in the batches since the last look (PA-SPS Algorithm 1).
-
-    The interval is the time of the busiest: what the others had less they now get first, all else in turn.
-    """
-
-    def __init__(self, tasks: int, learned: Learned) -> None:
-        self._tasks, self._learned = tasks, learned
-        self._otherwise = Evenly(tasks)
-        self._seen = self._work()
-
-    def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
-        seen, self._seen = self._seen, self._work()
-        new = [now.minus(then) for now, then in zip(self._seen, seen, strict=True)]
-        interval_s = max(work.busy_s for work in new)
-        if interval_s <= 0:
-            return self._otherwise.spread(df, file_bytes)
-        # Each scheduler sees its share of the rows only, so that each row stands for several.
-        grouping = LoadAware(self._tasks, interval_s / packed(df, file_bytes, self._tasks))
-        grouping.read([work.busy_s / interval_s for work in new], [_mean_s(work) for work in new])
-        return by_number(df, self._tasks, assigned(grouping, sf.lit(0)))
-
-    def _work(self) -> list[Work]:
-        timings = self._learned() or Timings()
-        return [timings.work(task) for task in range(self._tasks)]
-
-
 def assigned(grouping: Assignment, value: Column) -> Column:
     """The number of the task to which `grouping` gives a row with this `value`."""
 
@@ -132,7 +100,3 @@ def _at_once(chunks: Iterator[Values]) -> Iterator[Values]:
     """All of them as one, where a grouping can do more with more rows."""
     if known := list(chunks):
         yield np.concatenate(known)
-
-
-def _mean_s(work: Work) -> float | None:
-    return work.busy_s / work.records if work.records else None

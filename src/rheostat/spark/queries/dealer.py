@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 
 from rheostat.errors import PlantError, RheostatError, nearest
 from rheostat.grouping import check
-from rheostat.grouping.check import KEY
+from rheostat.grouping.check import KEY, LOAD_AWARE, ROUND_ROBIN
 from rheostat.plan import Plan
 from rheostat.spark.queries.arranger import Groups
 from rheostat.spark.queries.balanced import BALANCED, balanced
-from rheostat.spark.queries.grouping import ByKey, Evenly, Grouping, WholeFiles
+from rheostat.spark.queries.grouping import ByKey, Evenly, Grouping, InParts, WholeFiles
 from rheostat.spark.queries.runtime import Runtime
 from rheostat.spark.queries.unit import Unit
 from rheostat.topology import Operator, Topology
@@ -58,8 +58,8 @@ class Dealer:
 Groupings = Mapping[str, Callable[[int], Grouping]]
 """Ways to spread rows over a number of tasks, by the names that plans have for them."""
 
-USUAL_GROUPING = "round-robin"
-GROUPINGS: Groupings = {USUAL_GROUPING: Evenly, "whole-files": WholeFiles}
+USUAL_GROUPING = ROUND_ROBIN
+GROUPINGS: Groupings = {USUAL_GROUPING: Evenly, LOAD_AWARE: InParts, "whole-files": WholeFiles}
 _BY_KEY = "by-key:"
 
 
