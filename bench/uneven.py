@@ -72,9 +72,8 @@ def main() -> None:
             Budget(EXECUTORS),
         )  # fmt: skip
         histories = compared(trial, {grouping: contender(grouping) for grouping in GROUPINGS})
-        print(
-            f"\n{COST_S} s a record, {slower:g} times that on one of {EXECUTORS} executors; {RATE:g} records/s, SLA {sla}"
-        )
+        times = f"{slower:g} times that on one of {EXECUTORS} executors"
+        print(f"\n{COST_S} s a record, {times}; {RATE:g} records/s, SLA {sla}")
         print_score_head()
         for grouping, history in histories.items():
             print_score(grouping, history, sla)
