@@ -6,7 +6,7 @@ from rheostat.measure.measures import Measures
 from rheostat.plan import Plan, PoolPlan
 from rheostat.policies.policy import Observation
 from rheostat.policies.registry import make_policy
-from rheostat.sla import Goal
+from rheostat.sla import Budget, Goal
 from rheostat.snapshot import Snapshot
 from rheostat.topology import Operator, Source, Topology
 
@@ -44,6 +44,11 @@ def test_a_shared_pool_gets_one_decision_for_the_larger_number():
     shared = Plan(0, {"both": PoolPlan.of(1)}, {"a": "both", "b": "both"})
     [only] = decide({"executors": {"a": 2, "b": 3}}, shared)
     assert (only.operator, only.executors) == ("a", 3)
+
+
+def test_more_executors_than_the_budget_allows_are_refused():
+    with pytest.raises(ConfigError, match="executors 100000 for operator 'a': the budget allows 16 at most"):
+        make_policy("static", Goal(TOPOLOGY, budget=Budget(16)), {"executors": 100_000})
 
 
 def test_no_executors_at_all_are_refused():

@@ -55,4 +55,6 @@ def _by_operator(goal: Goal, executors: int | dict[str, int] | None) -> dict[str
         goal.topology.operator(name)
         if number < 1:
             raise ConfigError(f"executors {number!r} for operator {name!r} must be a whole number >= 1")
+        if number > (most := goal.budget.maximum(name)):
+            raise ConfigError(f"executors {number} for operator {name!r}: the budget allows {most:.0f} at most")
     return wanted
