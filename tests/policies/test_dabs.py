@@ -216,7 +216,11 @@ def test_where_something_else_is_full_fewer_may_still_do():
 
 
 def grouped(seen, **grouping):
-    operators = tuple(msgspec.structs.replace(each, grouping=grouping.get(each.name)) for each in seen.operators)
+    operators = tuple(
+        msgspec.structs.replace(each, grouping=now, groupings=("round-robin", "osg") if now else ())
+        for each in seen.operators
+        for now in [grouping.get(each.name)]
+    )
     return msgspec.structs.replace(seen, operators=operators)
 
 
