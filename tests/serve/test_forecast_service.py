@@ -5,7 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -111,38 +111,38 @@ def test_a_level_next_to_one_is_served(client: TestClient) -> None:
     assert answer.status_code == 200
 
 
-def test_a_client_that_leaves_in_the_middle_is_no_failure_of_the_service() -> None:
+def answered(receive: Callable[[], Awaitable[Any]]) -> tuple[int, bytes]:
+    """The status and the body that a request gets whose own body comes by `receive`."""
     sent: list[Any] = []
-    told = iter(
-        [{"type": "http.request", "body": b'{"samp', "more_body": True}, {"type": "http.disconnect"}],
-    )
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/forecast", "headers": [], "query_string": b""}
+    asyncio.run(make_service()(scope, receive, send))
+    return sent[0]["status"], sent[1]["body"]
+
+
+def test_a_client_that_leaves_in_the_middle_is_no_failure_of_the_service() -> None:
+    told = iter([{"type": "http.request", "body": b'{"samp', "more_body": True}, {"type": "http.disconnect"}])
 
     async def receive() -> Any:
         return next(told)
 
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope = {"type": "http", "method": "POST", "path": "/forecast", "headers": [], "query_string": b""}
-    asyncio.run(make_service()(scope, receive, send))
-    assert sent[0]["status"] == 400
-    assert b"left after 6 bytes" in sent[1]["body"]
+    status, body = answered(receive)
+    assert status == 400
+    assert b"left after 6 bytes" in body
 
 
 def test_a_body_that_does_not_come_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "MOST_S", 0.01)
-    sent: list[Any] = []
 
     async def receive() -> Any:
         await asyncio.Event().wait()
 
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope = {"type": "http", "method": "POST", "path": "/forecast", "headers": [], "query_string": b""}
-    asyncio.run(make_service()(scope, receive, send))
-    assert sent[0]["status"] == 408
-    assert b"only 0 bytes of the body came within 0.01 s" in sent[1]["body"]
+    status, body = answered(receive)
+    assert status == 408
+    assert b"only 0 bytes of the body came within 0.01 s" in body
 
 
 def test_an_unknown_path_and_a_wrong_method_are_refused_with_what_there_is(client: TestClient) -> None:

@@ -1,4 +1,4 @@
-"""What PA-SPS and PSPS can be told. The defaults are the paper's (section 4.1.4)."""
+"""What PA-SPS and PSPS can be told. The defaults are the paper's (section 4.1.4), where all replicas are warm."""
 
 from typing import Annotated, Literal
 
@@ -18,7 +18,7 @@ class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
     """PSPS's, and those that PA-SPS shares with it.
 
     Inactive replicas are the plan's standbys: they become active without a start. The paper's grouping is
-    "load-aware"; it gives the least utilised replica all records until it has caught up.
+    "load-aware".
     """
 
     td: Annotated[Duration, Told(description="td, from one decision to the next, and how far ahead is looked")] = "30s"
