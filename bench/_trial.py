@@ -15,11 +15,11 @@ from rheostat.cli.demo import QUICK_TO_START
 from rheostat.cli.history import History
 from rheostat.cli.quiet import quiet_spark
 from rheostat.load import Constant, Shape
-from rheostat.loop.period import Ruling
-from rheostat.running import Running, start
+from rheostat.loop.turn import Ruling
+from rheostat.pipeline import Running, start
 from rheostat.sla import SLA, Budget
-from rheostat.spark.embedded.cluster import EmbeddedCluster
-from rheostat.spark.embedded.node import Node
+from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.cluster.node import Node
 from rheostat.topology import Topology
 from rheostat.workloads.feeder import Feeder, Make
 

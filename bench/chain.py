@@ -25,16 +25,16 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from rheostat.running import start
-from rheostat.spark.embedded.cluster import EmbeddedCluster
-from rheostat.spark.embedded.node import Node
-from rheostat.spark.executors.allocation import Allocation
-from rheostat.spark.executors.own_allocation import stop_own_allocation
-from rheostat.spark.executors.pin import pin_by_identity
-from rheostat.spark.executors.profile import pool_profile
-from rheostat.spark.queries.batches import BatchRecord
+from rheostat.pipeline import start
+from rheostat.spark.act.allocation import Allocation
+from rheostat.spark.act.dynamic_allocation import stop_own_allocation
+from rheostat.spark.act.resource_profiles import pool_profile
+from rheostat.spark.act.stage_pinning import pin_by_identity
+from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.cluster.node import Node
+from rheostat.spark.query.batch_log import BatchRecord
 from rheostat.spark.session import Setting, build_session
-from rheostat.spark.streams.latency import entered_at
+from rheostat.spark.streams.entry_times import entered_at
 from rheostat.topology import Operator, Source, Topology
 
 OPERATORS = ("one", "two", "three")

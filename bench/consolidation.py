@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from rheostat.decision import Fuse, Place, Split
+from rheostat.describe import describe
 from rheostat.load import Step
 from rheostat.load.skew import zipf
-from rheostat.loop.period import Period, Ruling
-from rheostat.running import start
+from rheostat.loop.turn import Ruling, Turn
+from rheostat.pipeline import start
 from rheostat.sla import Budget
-from rheostat.spark.embedded.cluster import EmbeddedCluster
-from rheostat.spark.embedded.node import Node
-from rheostat.words import describe
+from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.cluster.node import Node
 from rheostat.workloads.feeder import Feeder
 from rheostat.workloads.wordcount import sentences, word_count
 
@@ -41,7 +41,7 @@ class Whereabouts:
         self.seen: list[dict[str, str]] = []
         self._start_s = time.monotonic()
 
-    def __call__(self, period: Period) -> None:
+    def __call__(self, period: Turn) -> None:
         for verdict in period.verdicts:
             if isinstance(verdict.decision, Place | Fuse | Split) and verdict.ruling is Ruling.ACCEPTED:
                 self._print(f"{describe(verdict.decision)} ({verdict.decision.operator}): {verdict.decision.reason}")

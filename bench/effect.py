@@ -23,12 +23,12 @@ import msgspec
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from rheostat.decision import Decision, Move, Moves, Scale
+from rheostat.decision import Decision, Move, Scale, Transfer
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
-from rheostat.spark.embedded.cluster import EmbeddedCluster
-from rheostat.spark.embedded.node import Node
-from rheostat.spark.executors.pools import Pools
+from rheostat.spark.act.pools import Pools
+from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.cluster.node import Node
 from rheostat.spark.plant import SparkPlant
 from rheostat.spark.session import build_session
 from rheostat.topology import Operator, Source, Topology
@@ -126,7 +126,9 @@ def run(spark: SparkSession, folder: Path) -> None:
 def measure(trial: Trial, app_id: str) -> None:
     print(f"{'decision':24} {'ordered':>11} {'first batch':>11}")
     for source, target in ((0, 1), (1, 0)):
-        trial.time("move of a substream", Move(operator="count", moves=(Moves((0,), source, target),), reason="bench"))
+        trial.time(
+            "move of a substream", Move(operator="count", moves=(Transfer((0,), source, target),), reason="bench")
+        )
     trial.time("activation of a standby", Scale(operator="count", executors=3, reason="bench"))
     trial.time("removal", Scale(operator="count", executors=2, reason="bench"))
     trial.plan = without_standby(trial.plan)

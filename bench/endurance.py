@@ -13,9 +13,9 @@ from statistics import median
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.duration import human, positive_seconds
-from rheostat.running import Running, start
-from rheostat.spark.embedded.cluster import EmbeddedCluster
-from rheostat.spark.embedded.node import Node
+from rheostat.pipeline import Running, start
+from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.cluster.node import Node
 from rheostat.topology import Operator, Source, Topology
 
 RATE = 100

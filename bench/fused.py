@@ -23,11 +23,11 @@ from rheostat.cli.quiet import quiet_spark
 from rheostat.decision import Decision, Fuse, Split
 from rheostat.load import Constant
 from rheostat.load.skew import zipf
+from rheostat.pipeline import Running, start
 from rheostat.policies.policy import Observation, Policy, PolicyOptions
-from rheostat.running import Running, start
 from rheostat.sla import Goal
-from rheostat.spark.embedded.cluster import EmbeddedCluster
-from rheostat.spark.embedded.node import Node
+from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.cluster.node import Node
 from rheostat.workloads.feeder import Feeder
 from rheostat.workloads.wordcount import sentences, word_count
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from rheostat.load.skew import zipf
-from rheostat.spark.queries.dealer import dealt_by
-from rheostat.spark.queries.record import per_record
-from rheostat.spark.queries.runtime import Runtime
-from rheostat.spark.queries.timings import Work
+from rheostat.spark.act.task_counts import dealt_by
+from rheostat.spark.query.per_record.record_function import per_record
+from rheostat.spark.query.per_record.timings import Work
+from rheostat.spark.query.runtime import Runtime
 from rheostat.spark.session import build_session
 from rheostat.topology import Operator, Source, Topology
 

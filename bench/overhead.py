@@ -23,12 +23,12 @@ from rheostat.loop.options import LoopOptions
 from rheostat.plan import Plan
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Goal
-from rheostat.spark.embedded.cluster import EmbeddedCluster
-from rheostat.spark.embedded.node import nodes_alike
-from rheostat.spark.executors.pools import Pools
-from rheostat.spark.metering.meter import Meter
+from rheostat.spark.act.pools import Pools
+from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.cluster.node import nodes_alike
+from rheostat.spark.observe.meter import Meter
 from rheostat.spark.plant import SparkPlant
-from rheostat.spark.queries.runtime import Runtime
+from rheostat.spark.query.runtime import Runtime
 from rheostat.spark.session import build_session
 from rheostat.topology import Operator, Source, Topology
 

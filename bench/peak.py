@@ -18,8 +18,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.load import Step
 from rheostat.sla import SLA, Budget
-from rheostat.spark.queries.record import per_record
-from rheostat.spark.streams.latency import entered_at
+from rheostat.spark.query.per_record.record_function import per_record
+from rheostat.spark.streams.entry_times import entered_at
 from rheostat.topology import Operator, Source, Topology
 from rheostat.workloads.feeder import Make
 

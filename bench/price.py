@@ -19,11 +19,11 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from rheostat.running import start
-from rheostat.spark.embedded.cluster import EmbeddedCluster
-from rheostat.spark.embedded.node import Node
-from rheostat.spark.executors.allocation import Allocation
-from rheostat.spark.executors.own_allocation import stop_own_allocation
+from rheostat.pipeline import start
+from rheostat.spark.act.allocation import Allocation
+from rheostat.spark.act.dynamic_allocation import stop_own_allocation
+from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.cluster.node import Node
 from rheostat.spark.session import build_session
 from rheostat.topology import Operator, Source, Topology
 

@@ -19,7 +19,7 @@ from bench.peak import numbers, reader
 from rheostat.cli.history import History
 from rheostat.load import Constant
 from rheostat.sla import SLA, Budget
-from rheostat.spark.queries.record import per_record
+from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.topology import Operator, Source, Topology
 
 COST_S = 0.05

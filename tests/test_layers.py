@@ -10,8 +10,8 @@ PACKAGE = Path(__file__).parents[1] / "src" / "rheostat"
 
 # Each part of the package and the parts below it that it may know.
 VOCABULARY = {
-    "errors", "duration", "filelock", "graph", "topology", "chain", "sla", "snapshot", "decision", "words", "spread",
-    "plan", "clock", "plant", "jsonfile",
+    "errors", "duration", "filelock", "graph", "topology", "chain", "sla", "snapshot", "decision", "describe",
+    "substream_assignment", "plan", "clock", "plant", "jsonfile",
 }  # fmt: skip
 PURE = {"queueing", "forecast", "grouping", "placement", "measure"}
 LOAD = {"load"}
@@ -19,7 +19,7 @@ POLICIES = {"policies"}
 LOOP = {"loop", "journal", "replay", "testing"}
 PLANTS = {"sim", "spark"}
 WORKLOADS = {"workloads"}
-TOP = {"experiments", "cli", "web", "serve", "attachment", "running"}
+TOP = {"experiments", "cli", "web", "serve", "attachment", "pipeline"}
 
 MAY_KNOW: dict[str, set[str]] = {
     **dict.fromkeys(VOCABULARY | LOAD, VOCABULARY),
@@ -34,8 +34,8 @@ EVERYTHING = set(MAY_KNOW)
 
 # The parts of the Spark plant: each knows only those before it.
 SPARK = (
-    "processes", "install", "embedded", "session", "streams", "queries", "executors", "metering", "attached", "plant",
-    "doctor",
+    "processes", "install", "cluster", "session", "streams", "query", "act", "observe", "executor_numbers", "draining",
+    "application", "plant", "doctor",
 )  # fmt: skip
 
 

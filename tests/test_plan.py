@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rheostat.decision import Fuse, Hold, Location, Move, Moves, Place, Regroup, Scale, Split
+from rheostat.decision import Fuse, Hold, Location, Move, Place, Regroup, Scale, Split, Transfer
 from rheostat.errors import ConfigError, TopologyError
 from rheostat.plan import Plan, PoolPlan, StaleDecisionError
-from rheostat.spread import spread_evenly
+from rheostat.substream_assignment import spread_evenly
 from rheostat.topology import Operator, Source, Topology
 
 TOPOLOGY = Topology(
@@ -31,7 +31,7 @@ def scale(executors, operator="count", **more):
 
 
 def move(substreams, source, target, operator="count"):
-    return Move(operator=operator, reason="test", moves=(Moves(tuple(substreams), source, target),))
+    return Move(operator=operator, reason="test", moves=(Transfer(tuple(substreams), source, target),))
 
 
 def test_an_initial_plan_spreads_substreams_evenly_in_contiguous_order():
@@ -93,9 +93,9 @@ def test_an_executor_can_be_replaced():
 
 
 def test_a_scale_with_moves_moves_just_these_substreams_and_the_orphans():
-    out = START.after(scale(4, moves=(Moves((0, 1), 0, 3),)))
+    out = START.after(scale(4, moves=(Transfer((0, 1), 0, 3),)))
     assert out.assignment["count"] == (3, 3, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2)
-    into_one = START.after(scale(2, leaving=(2,), moves=(Moves((8, 9, 10, 11), 2, 0),)))
+    into_one = START.after(scale(2, leaving=(2,), moves=(Transfer((8, 9, 10, 11), 2, 0),)))
     assert into_one.assignment["count"] == (0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0)
 
 
@@ -209,8 +209,8 @@ def test_a_hold_is_the_same_plan():
         (scale(0), "at least 1 must stay"),
         (scale(1, leaving=(7,)), r"executors \[7\] of 'count' cannot leave"),
         (scale(2, "counts"), "did you mean 'count'"),
-        (scale(2, "split", moves=(Moves((0,), 0, 1),)), "'split' is not keyed"),
-        (scale(4, moves=(Moves((0,), 0, 4),)), "executor 4 of 'count' does not exist"),
+        (scale(2, "split", moves=(Transfer((0,), 0, 1),)), "'split' is not keyed"),
+        (scale(4, moves=(Transfer((0,), 0, 4),)), "executor 4 of 'count' does not exist"),
         (move([0], 1, 2), "substream 0 of 'count' is not on executor 1"),
         (move([12], 0, 2), "substream 12 of 'count' is not on executor 0"),
         (move([-1], 2, 1), "substream -1 of 'count' is not on executor 2"),
@@ -229,7 +229,7 @@ def test_a_decision_that_does_not_fit_the_plan_is_refused_and_says_why(decision,
 
 numbers = st.integers(-1, 8)
 some_moves = st.lists(
-    st.builds(Moves, st.lists(st.integers(-1, 12), max_size=3).map(tuple), numbers, numbers), max_size=2
+    st.builds(Transfer, st.lists(st.integers(-1, 12), max_size=3).map(tuple), numbers, numbers), max_size=2
 ).map(tuple)
 keyed = st.sampled_from(["count", "rank"])
 decisions = st.one_of(

@@ -9,36 +9,36 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rheostat.attachment import Attachment, attach
-    from rheostat.decision import Decision, Effect, Fuse, Hold, Move, Moves, Place, Regroup, Scale, Split
+    from rheostat.decision import Decision, Effect, Fuse, Hold, Move, Place, Regroup, Scale, Split, Transfer
     from rheostat.errors import RheostatError
     from rheostat.journal import Journal
     from rheostat.loop.controller import Controller
     from rheostat.loop.options import LoopOptions
+    from rheostat.pipeline import Running, Topology, run, start
     from rheostat.plan import Plan
     from rheostat.policies.policy import Observation, Policy, PolicyOptions
-    from rheostat.running import Running, Topology, run, start
     from rheostat.sla import SLA, Budget, Goal
     from rheostat.snapshot import Snapshot
-    from rheostat.spark.embedded.cluster import EmbeddedCluster
-    from rheostat.spark.embedded.node import Node
-    from rheostat.spark.queries.record import per_record
+    from rheostat.spark.cluster.embedded import EmbeddedCluster
+    from rheostat.spark.cluster.node import Node
+    from rheostat.spark.query.per_record.record_function import per_record
     from rheostat.topology import Operator, Source
 
 _HOMES = {
     "attachment": ("Attachment", "attach"),
-    "decision": ("Decision", "Effect", "Fuse", "Hold", "Move", "Moves", "Place", "Regroup", "Scale", "Split"),
+    "decision": ("Decision", "Effect", "Fuse", "Hold", "Move", "Transfer", "Place", "Regroup", "Scale", "Split"),
     "errors": ("RheostatError",),
     "journal": ("Journal",),
     "loop.controller": ("Controller",),
     "loop.options": ("LoopOptions",),
     "plan": ("Plan",),
     "policies.policy": ("Observation", "Policy", "PolicyOptions"),
-    "running": ("Running", "Topology", "run", "start"),
+    "pipeline": ("Running", "Topology", "run", "start"),
     "sla": ("SLA", "Budget", "Goal"),
     "snapshot": ("Snapshot",),
-    "spark.embedded.cluster": ("EmbeddedCluster",),
-    "spark.embedded.node": ("Node",),
-    "spark.queries.record": ("per_record",),
+    "spark.cluster.embedded": ("EmbeddedCluster",),
+    "spark.cluster.node": ("Node",),
+    "spark.query.per_record.record_function": ("per_record",),
     "topology": ("Operator", "Source"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -57,7 +57,6 @@ __all__ = [
     "Journal",
     "LoopOptions",
     "Move",
-    "Moves",
     "Node",
     "Observation",
     "Operator",
@@ -73,6 +72,7 @@ __all__ = [
     "Source",
     "Split",
     "Topology",
+    "Transfer",
     "attach",
     "per_record",
     "run",

@@ -16,18 +16,18 @@ from typing import Any, Self
 
 from pyspark.sql import SparkSession
 
+from rheostat.describe import executors
 from rheostat.duration import Duration
 from rheostat.errors import ConfigError, PlantError
 from rheostat.journal import A_DAY, Journal
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
-from rheostat.loop.period import Period
+from rheostat.loop.turn import Turn
 from rheostat.plan import Plan
 from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_options, make_policy
 from rheostat.sla import SLA, Budget, Goal
-from rheostat.spark.attached.application import OPERATOR, Application, check_controllable
-from rheostat.words import executors
+from rheostat.spark.application import OPERATOR, Application, check_controllable
 
 _LOG = logging.getLogger("rheostat")
 _MARK = "_rheostat_attachment"
@@ -93,7 +93,7 @@ class Attachment:
         self._spark, self._application, self._owns_journal = spark, application, owns_journal
         start = _start(application, goal)
         self._controller = Controller(application, policy, goal, journal, options, plan=start, listeners=[self._told])
-        self._last: Period | None = None
+        self._last: Turn | None = None
         self._lock = threading.Lock()
         self._attached = True
         rests = not options.dry_run and application.take_over()
@@ -128,7 +128,7 @@ class Attachment:
         return self.plan.size(OPERATOR)
 
     @property
-    def last(self) -> Period | None:
+    def last(self) -> Turn | None:
         """The last turn of the loop: what was seen, decided and wanted, and what is wrong."""
         return self._last
 
@@ -163,7 +163,7 @@ class Attachment:
         if problem:
             _LOG.warning("detached, but %s", problem)
 
-    def _told(self, period: Period) -> None:
+    def _told(self, period: Turn) -> None:
         self._last = period
         if self._spark.sparkContext._jsc is None or self._application.ended:
             _LOG.info("the application has ended, and with it the attachment")

@@ -11,7 +11,7 @@ class Effect(msgspec.Struct, frozen=True, omit_defaults=True):
     executors: int | None = None
 
 
-class Moves(msgspec.Struct, frozen=True):
+class Transfer(msgspec.Struct, frozen=True):
     """Substreams that go together from one executor to another."""
 
     substreams: tuple[int, ...]
@@ -54,14 +54,14 @@ class Scale(Decision, frozen=True, tag="scale"):
 
     executors: int
     leaving: tuple[int, ...] = ()
-    moves: tuple[Moves, ...] = ()
+    moves: tuple[Transfer, ...] = ()
     standby: int | None = None
 
 
 class Move(Decision, frozen=True, tag="move"):
     """Substreams change hands between executors that both stay."""
 
-    moves: tuple[Moves, ...]
+    moves: tuple[Transfer, ...]
 
 
 class Place(Decision, frozen=True, tag="place"):

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from rheostat.chain import check_groups, in_flow_order
-from rheostat.decision import Decision, Fuse, Location, Move, Moves, Place, Regroup, Scale, Split
+from rheostat.decision import Decision, Fuse, Location, Move, Place, Regroup, Scale, Split, Transfer
 from rheostat.errors import ConfigError, RheostatError, nearest
-from rheostat.spread import spread_evenly
+from rheostat.substream_assignment import spread_evenly
 from rheostat.topology import Topology
 
 
@@ -164,7 +164,7 @@ class Plan(msgspec.Struct, frozen=True):
         }
         return msgspec.structs.replace(plan, assignment={**plan.assignment, **spread})
 
-    def _moved(self, operator: str, moves: Iterable[Moves]) -> "Plan":
+    def _moved(self, operator: str, moves: Iterable[Transfer]) -> "Plan":
         if not (moves := tuple(moves)):
             return self
         if operator not in self.assignment:

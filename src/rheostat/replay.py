@@ -14,13 +14,13 @@ from typing import Any
 import msgspec
 
 from rheostat.decision import Decision, Hold
+from rheostat.describe import describe
 from rheostat.journal import Journal
 from rheostat.journal.records import RecordedDecision, Run
 from rheostat.loop.memory import remember, show
 from rheostat.measure.rates import Measurer
 from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
-from rheostat.words import describe
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from rheostat.experiments.scenario import Scenario
 from rheostat.experiments.simulate import simulate
 from rheostat.load import Constant, Step
 from rheostat.loop.options import LoopOptions
-from rheostat.loop.period import Period
+from rheostat.loop.turn import Turn
 from rheostat.plan import Plan
 from rheostat.policies.expectation import Expectation
 from rheostat.policies.registry import make_policy
@@ -29,9 +29,9 @@ def model(load: Any = 100.0, executors: int = 4) -> SimModel:
     return SimModel(LINE, {"input": SourceModel(shape, scv=0.0)}, {"one": served, "two": served})
 
 
-def period(time_s: float, entered: int, executors: int) -> Period:
+def period(time_s: float, entered: int, executors: int) -> Turn:
     plan = Plan.initial(LINE, executors)
-    return Period(
+    return Turn(
         time_s=time_s,
         before=plan,
         plan=plan,

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from rheostat.clock import ManualClock
-from rheostat.decision import Effect, Fuse, Hold, Move, Moves, Regroup, Scale, Split
+from rheostat.decision import Effect, Fuse, Hold, Move, Regroup, Scale, Split, Transfer
 from rheostat.errors import ConfigError, JournalError
 from rheostat.journal import Journal, NullJournal
 from rheostat.journal import file as journal_file
@@ -17,7 +17,7 @@ from rheostat.journal.goal_record import GoalRecord
 from rheostat.journal.records import Run
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
-from rheostat.loop.period import Outcome, Period, Problem, Ruling, Verdict
+from rheostat.loop.turn import Outcome, Problem, Ruling, Turn, Verdict
 from rheostat.plan import Plan
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
@@ -73,7 +73,7 @@ def run(goal=GOAL, **more):
 
 def period(time_s=10.0, before=PLAN, plan=None, snapshot=None, **more):
     seen = Snapshot(time_s, ()) if snapshot is None else snapshot
-    return Period(time_s=time_s, before=before, plan=plan or before, snapshot=seen, **more)
+    return Turn(time_s=time_s, before=before, plan=plan or before, snapshot=seen, **more)
 
 
 def scale(executors):
@@ -107,7 +107,7 @@ def test_a_snapshot_comes_back_as_it_was(journal):
 
 def test_every_kind_of_decision_comes_back_with_what_became_of_it(journal):
     after, verdict = accepted(PLAN, 3)
-    move = Move(operator="total", reason="b", moves=(Moves((1, 2), 0, 1),))
+    move = Move(operator="total", reason="b", moves=(Transfer((1, 2), 0, 1),))
     regroup = Regroup(operator="split", reason="c", grouping="osg")
     fuse, split = Fuse(operator="part", reason="d", others=("split",)), Split(operator="part", reason="e", executors=2)
     hold = Hold(operator="split", reason="fine", predicted=Effect(utilisation=0.5))
@@ -150,7 +150,7 @@ def test_plans_come_back_by_revision_and_a_snapshot_knows_the_one_that_was_in_fo
 def test_problems_come_back_in_order(journal):
     journal.write(period(10.0, news=(Problem("observe", "down"),)))
     journal.note(12.0, [Problem("apply", "full")])
-    journal.write(Period(time_s=20.0, before=PLAN, plan=PLAN, news=(Problem("observe"),)))
+    journal.write(Turn(time_s=20.0, before=PLAN, plan=PLAN, news=(Problem("observe"),)))
     assert journal.problems() == [
         (10.0, Problem("observe", "down")),
         (12.0, Problem("apply", "full")),

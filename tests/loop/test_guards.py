@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rheostat.decision import Fuse, Hold, Location, Move, Moves, Place, Regroup, Scale, Split
+from rheostat.decision import Fuse, Hold, Location, Move, Place, Regroup, Scale, Split, Transfer
 from rheostat.loop.guards import Context, arbitrate
 from rheostat.loop.options import LoopOptions
-from rheostat.loop.period import Ruling
+from rheostat.loop.turn import Ruling
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.plan import Plan, PoolPlan
 from rheostat.sla import Budget, Goal
@@ -147,7 +147,7 @@ def test_a_decision_without_a_change_does_not_use_up_the_next_act(decision):
 
 
 def test_a_decision_that_does_not_fit_the_plan_is_refused_in_the_plans_words():
-    move = Move(operator="sum", moves=(Moves((0,), 1, 0),), reason="test")
+    move = Move(operator="sum", moves=(Transfer((0,), 1, 0),), reason="test")
     assert refusal(move) == "substream 0 of 'sum' is not on executor 1"
     assert "did you mean 'sum'" in refusal(scale("summ", 3))
     assert "no such executor" in refusal(Place(operator="sum", locations={9: Location("n")}, reason="test"))
@@ -213,7 +213,7 @@ decision = st.one_of(
     st.builds(scale, operators, number),
     st.builds(lambda o, n, leaving: scale(o, n, leaving=(leaving,)), operators, number, number),
     st.builds(
-        lambda o, i, s, t: Move(operator=o, moves=(Moves((i,), s, t),), reason=""), operators, number, number, number
+        lambda o, i, s, t: Move(operator=o, moves=(Transfer((i,), s, t),), reason=""), operators, number, number, number
     ),
     st.builds(lambda o: Regroup(operator=o, grouping="round_robin", reason=""), operators),
     st.builds(lambda o, n: Place(operator=o, locations={n: Location("a")}, reason=""), operators, number),

@@ -5,7 +5,7 @@ from scripted import TOPOLOGY, Scripted, controller, scale, turns
 
 from rheostat.decision import Effect
 from rheostat.journal import Journal
-from rheostat.loop.period import Outcome
+from rheostat.loop.turn import Outcome
 from rheostat.testing import FakePlant
 
 

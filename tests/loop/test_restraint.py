@@ -4,7 +4,7 @@ import pytest
 from scripted import TOPOLOGY, Scripted, controller, rulings, scale, turns
 
 from rheostat.journal import Journal
-from rheostat.loop.period import Problem, Ruling
+from rheostat.loop.turn import Problem, Ruling
 from rheostat.plan import Plan
 from rheostat.snapshot import OperatorState, Snapshot
 from rheostat.testing import FakePlant

@@ -7,7 +7,7 @@ from scripted import TOPOLOGY, Scripted, controller, rulings, scale, turns
 
 from rheostat.errors import PlantError
 from rheostat.journal import Journal
-from rheostat.loop.period import Problem
+from rheostat.loop.turn import Problem
 from rheostat.snapshot import OperatorState, Snapshot
 from rheostat.testing import FakePlant
 

@@ -8,7 +8,7 @@ from rheostat.errors import ConfigError
 from rheostat.journal import Journal
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
-from rheostat.loop.period import Ruling
+from rheostat.loop.turn import Ruling
 from rheostat.plan import Plan
 from rheostat.policies.registry import make_policy
 from rheostat.sla import Budget, Goal

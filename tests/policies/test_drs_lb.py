@@ -1,4 +1,4 @@
-from rheostat.decision import Hold, Move, Moves, Scale
+from rheostat.decision import Hold, Move, Scale, Transfer
 from rheostat.measure.measures import Measures
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
@@ -91,7 +91,7 @@ def test_load_balance_neither_adds_nor_removes_executors():
 def test_a_move_is_not_an_act_that_drs_waits_after():
     pace = Pace(t_ra_s=10.0, t_m_s=0.0, smoothing="window:3")
     plan = Plan.initial(TOPOLOGY, 2)
-    moved = plan.after(Move(operator="count", moves=(Moves((0, 1), 0, 1),), reason="skew"))
+    moved = plan.after(Move(operator="count", moves=(Transfer((0, 1), 0, 1),), reason="skew"))
     for time_s, now in ((0.0, plan), (5.0, moved)):
         pace.see(Observation(Snapshot(time_s, ()), Measures(5.0, {}), now))
     assert pace.blind() is None

@@ -13,7 +13,7 @@ from rheostat.experiments.scenario import Scenario, ScenarioFile, make_scenario,
 from rheostat.experiments.simulate import simulate
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
-from rheostat.loop.period import Period
+from rheostat.loop.turn import Turn
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
@@ -31,7 +31,7 @@ SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 def decisions(plant: FakePlant, goal: Goal, policy: str, seconds: int, **options: Any) -> dict[float, list[Decision]]:
     """What is decided by the second, in a loop that turns each second."""
-    periods: list[Period] = []
+    periods: list[Turn] = []
     controller = Controller(
         plant, make_policy(policy, goal, options), goal, options=LoopOptions(1), listeners=[periods.append]
     )
@@ -281,7 +281,7 @@ def test_it_has_the_simulator_spread_records_by_load() -> None:
 def test_a_warm_replica_is_active_at_once_where_others_take_minutes_to_start() -> None:
     phases: list[set[ExecutorPhase]] = []
 
-    def watch(period: Period) -> None:
+    def watch(period: Turn) -> None:
         if period.snapshot is not None:
             phases.append({executor.phase for executor in period.snapshot.executors})
 
@@ -298,7 +298,7 @@ def test_a_pool_is_started_once_and_kept_whole() -> None:
     counts: list[int] = []
     active: set[int] = set()
 
-    def watch(period: Period) -> None:
+    def watch(period: Turn) -> None:
         if period.snapshot is not None:
             counts.append(len(period.snapshot.executors))
             active.add(sum(each.phase is ExecutorPhase.ACTIVE for each in period.snapshot.executors))

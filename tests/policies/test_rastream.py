@@ -9,13 +9,13 @@ from placement_observations import CHAIN, Cluster, run
 from rheostat.decision import Hold, Place, Scale
 from rheostat.errors import ConfigError
 from rheostat.placement import Edge, Limits, Node, Placement, Problem, Resources, Task, TaskGraph
-from rheostat.policies.rastream.mend import mended
+from rheostat.policies.rastream.fewest_moves import staying
+from rheostat.policies.rastream.measured_problem import take
 from rheostat.policies.rastream.monitor import Member, Monitor
 from rheostat.policies.rastream.options import RaStreamOptions
-from rheostat.policies.rastream.picture import take
 from rheostat.policies.rastream.prices import Prices
+from rheostat.policies.rastream.repair import mended
 from rheostat.policies.rastream.reserve import with_reserve
-from rheostat.policies.rastream.stay import staying
 from rheostat.policies.rastream.worth import judge
 from rheostat.policies.registry import make_policy
 from rheostat.sla import Goal

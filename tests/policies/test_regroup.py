@@ -8,7 +8,7 @@ import pytest
 from rheostat.decision import Regroup
 from rheostat.experiments.scenario import ScenarioFile, make_scenario
 from rheostat.experiments.simulate import simulate
-from rheostat.loop.period import Period
+from rheostat.loop.turn import Turn
 from rheostat.measure.measures import Measures
 from rheostat.plan import Plan
 from rheostat.policies.policy import Observation
@@ -75,7 +75,7 @@ def test_on_the_simulator_a_keyed_operator_with_a_merge_behind_is_spread_by_load
     scenario = make_scenario(msgspec.convert(told, ScenarioFile), Path())
     seen: dict[str, str | None] = {}
 
-    def watch(period: Period) -> None:
+    def watch(period: Turn) -> None:
         if period.snapshot is not None:
             seen.update({state.name: state.grouping for state in period.snapshot.operators})
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rheostat.decision import Hold, Move, Moves, Scale
+from rheostat.decision import Hold, Move, Scale, Transfer
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan, PoolPlan
 from rheostat.policies.policy import Observation
@@ -98,7 +98,7 @@ class Lab:
 def test_a_skewed_load_is_cured_by_a_move_with_its_reason_and_its_effect():
     decision = Lab().run([28, 28, 28, 28, 5, 5, 5, 5], 4)
     assert isinstance(decision, Move)
-    assert decision.moves == (Moves((0, 1), 0, 1),)
+    assert decision.moves == (Transfer((0, 1), 0, 1),)
     assert decision.reason.startswith("executor 0 is severe (latency ")
     assert "projected forever > 1s): " in decision.reason
     assert decision.predicted.executors == 2
@@ -131,7 +131,7 @@ def test_an_executor_that_is_not_needed_leaves_with_all_its_substreams_in_one_de
     decision = lab.run([5] * 8, 4)
     assert isinstance(decision, Scale)
     assert (decision.executors, decision.leaving) == (3, (0,))
-    assert decision.moves == (Moves((0, 1), 0, 1),)
+    assert decision.moves == (Transfer((0, 1), 0, 1),)
     assert lab.plan.after(decision).assignment["count"] == (1, 1, 1, 1, 2, 2, 3, 3)
 
 
@@ -225,7 +225,7 @@ HEAVY = [150, 5, 5, 5, 5, 5, 5, 5]
 def test_a_substream_that_is_too_heavy_is_named_once_after_its_neighbours_have_left():
     lab = Lab()
     first = lab.run(HEAVY, 4)
-    assert first.moves == (Moves((1, 2, 3), 0, 1),)
+    assert first.moves == (Transfer((1, 2, 3), 0, 1),)
     lab.plan = lab.plan.after(first)
     reasons = [lab.turn(HEAVY)[0].reason for _ in range(20)]
     named = [reason for reason in reasons if "substream 0 alone brings 150 records/s to executor 0" in reason]
@@ -238,7 +238,7 @@ def test_the_others_are_treated_as_usual():
     plan = Plan(0, {"count": PoolPlan.of(3)}, {"count": "count"}, {"count": (0, 1, 1, 1, 1, 2, 2, 2)})
     decision = Lab(plan).run([150, 10, 10, 10, 10, 10, 10, 10], 6)
     assert isinstance(decision, Scale)
-    assert decision.moves == (Moves((1, 2, 3, 4), 1, 2),)
+    assert decision.moves == (Transfer((1, 2, 3, 4), 1, 2),)
 
 
 def test_it_may_be_named_again_when_it_has_been_light_in_between():

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from plants import count_in_system, drained, executor_row, exponential, fixed, keyed, plant, realise, row
 
-from rheostat.decision import Move, Moves, Scale
+from rheostat.decision import Move, Scale, Transfer
 from rheostat.load import Step
 from rheostat.plan import Plan
 from rheostat.sim.model import Batches, ClusterModel, OperatorModel, Service
@@ -15,7 +15,7 @@ BURST = Step([(0, 100.0), (0.105, 0.0)])
 
 
 def moved(plan, substreams, source, target, operator="op"):
-    return plan.after(Move(operator=operator, reason="test", moves=(Moves(tuple(substreams), source, target),)))
+    return plan.after(Move(operator=operator, reason="test", moves=(Transfer(tuple(substreams), source, target),)))
 
 
 def scaled(plan, executors, operator="op", **more):

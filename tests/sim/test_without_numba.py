@@ -14,7 +14,7 @@ if sys.argv[1] == "plain":
 import numpy as np
 import warnings
 warnings.simplefilter("ignore", RuntimeWarning)  # whole numbers wrap round on purpose
-from rheostat.decision import Move, Moves, Scale
+from rheostat.decision import Move, Transfer, Scale
 from rheostat.load import Step
 from rheostat.plan import Plan
 from rheostat.sim.engine.jit import COMPILED

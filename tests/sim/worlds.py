@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 from plants import count_in_system, strangers
 
-from rheostat.decision import Location, Move, Moves, Place, Regroup, Scale
+from rheostat.decision import Location, Move, Place, Regroup, Scale, Transfer
 from rheostat.load import Step
 from rheostat.plan import Plan, PoolPlan
 from rheostat.sim.model import Batches, ClusterModel, NodeModel, OperatorModel, Osg, Service, SimModel, SourceModel
@@ -141,7 +141,7 @@ class History:
             return
         owners, pool = self.plan.assignment[operator], self.plan.pool(operator).executors
         index = substream % len(owners)
-        moves = (Moves((index,), owners[index], pool[target % len(pool)]),)
+        moves = (Transfer((index,), owners[index], pool[target % len(pool)]),)
         self.plan = self.plan.after(Move(operator=operator, reason="test", moves=moves))
 
     def place(self, operator: str, executor: int, node: int) -> None:

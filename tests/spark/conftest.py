@@ -7,8 +7,8 @@ from typing import Protocol, TypeVar
 import pytest
 from pyspark.sql import SparkSession
 
-from rheostat.spark.embedded.cluster import EmbeddedCluster
-from rheostat.spark.embedded.node import Node
+from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.cluster.node import Node
 from rheostat.spark.session import build_session
 
 T = TypeVar("T")

@@ -5,10 +5,10 @@ import pytest
 from pyspark import SparkConf, SparkContext
 
 from rheostat.errors import ConfigError, PlantError
-from rheostat.spark.embedded.cluster import ClusterAddress
-from rheostat.spark.executors.own_allocation import stop_own_allocation
-from rheostat.spark.install import helpers
-from rheostat.spark.install.kit import Kit
+from rheostat.spark.act.dynamic_allocation import stop_own_allocation
+from rheostat.spark.cluster.embedded import ClusterAddress
+from rheostat.spark.install import jvm_helpers as helpers
+from rheostat.spark.install.jvm_extras import JvmExtras
 from rheostat.spark.session import build_session, default_settings
 
 pytestmark = pytest.mark.spark
@@ -16,11 +16,11 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def address(tmp_path) -> ClusterAddress:
-    return ClusterAddress("spark://127.0.0.1:7077", "http://127.0.0.1:8080", tmp_path, "hush", Kit())
+    return ClusterAddress("spark://127.0.0.1:7077", "http://127.0.0.1:8080", tmp_path, "hush", JvmExtras())
 
 
 def test_what_the_user_set_is_not_set_again(address, tmp_path):
-    kit = Kit(tmp_path / "helpers.jar", tmp_path / "classes.jsa")
+    kit = JvmExtras(tmp_path / "helpers.jar", tmp_path / "classes.jsa")
     plain = default_settings({"spark.master": address.master_url}, address, kit)
     explicit = dict.fromkeys(plain, "mine") | {"spark.master": address.master_url}
     explicit["spark.dynamicAllocation.enabled"] = "true"
@@ -31,7 +31,7 @@ def test_what_the_user_set_is_not_set_again(address, tmp_path):
 def test_pools_are_prepared_unless_the_user_or_the_master_has_none():
     def has_pools(master: str, **explicit: str) -> bool:
         settings = {"spark.master": master} | {k.replace("_", "."): v for k, v in explicit.items()}
-        return "spark.dynamicAllocation.minExecutors" in default_settings(settings, None, Kit())
+        return "spark.dynamicAllocation.minExecutors" in default_settings(settings, None, JvmExtras())
 
     assert has_pools("spark://somewhere:7077")
     assert has_pools("yarn", spark_dynamicAllocation_enabled="true")
@@ -40,10 +40,10 @@ def test_pools_are_prepared_unless_the_user_or_the_master_has_none():
 
 
 def test_local_files_are_changed_only_where_all_executors_are_on_this_machine(address, tmp_path):
-    key, kit = "spark.hadoop.fs.AbstractFileSystem.file.impl", Kit(helpers=tmp_path / "helpers.jar")
+    key, kit = "spark.hadoop.fs.AbstractFileSystem.file.impl", JvmExtras(helpers=tmp_path / "helpers.jar")
     assert default_settings({"spark.master": "local[2]"}, None, kit)[key] == helpers.ABSTRACT_FILE_SYSTEM
     assert default_settings({"spark.master": "x"}, address, kit)[key] == helpers.ABSTRACT_FILE_SYSTEM
-    assert default_settings({"spark.master": "local[2]"}, None, Kit())[key].endswith("RawLocalFs")
+    assert default_settings({"spark.master": "local[2]"}, None, JvmExtras())[key].endswith("RawLocalFs")
     assert key not in default_settings({"spark.master": "k8s://https://somewhere"}, None, kit)
 
 

@@ -10,9 +10,9 @@ from rheostat.cli import (
     cluster,
     demo,
     doctor,
+    error_messages,
     forecast,
     forecaster,
-    mistakes,
     place,
     plan,
     policies,
@@ -60,7 +60,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        message = mistakes.told(error)
+        message = error_messages.told(error)
         if message is None:
             raise
         if message:

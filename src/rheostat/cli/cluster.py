@@ -20,8 +20,8 @@ def start(
     memory: Annotated[str, typer.Option(help="Memory that each worker declares.")] = "4g",
 ) -> None:
     """Start a Spark standalone master and workers on loopback."""
-    from rheostat.spark.embedded import detached
-    from rheostat.spark.embedded.node import nodes_alike
+    from rheostat.spark.cluster import detached
+    from rheostat.spark.cluster.node import nodes_alike
 
     with Console().status("starting a Spark cluster ..."):
         address = detached.start_detached(folder, nodes_alike(nodes, cores, memory))
@@ -34,7 +34,7 @@ def start(
 @app.command()
 def status(folder: Folder = DEFAULT_FOLDER) -> None:
     """Show the nodes and applications of a running cluster."""
-    from rheostat.spark.embedded import detached
+    from rheostat.spark.cluster import detached
 
     told = detached.status(folder)
     print(f"master {told.master_url}")
@@ -47,7 +47,7 @@ def status(folder: Folder = DEFAULT_FOLDER) -> None:
 @app.command()
 def stop(folder: Folder = DEFAULT_FOLDER) -> None:
     """Stop a running cluster and everything that runs on it."""
-    from rheostat.spark.embedded import detached
+    from rheostat.spark.cluster import detached
 
     detached.stop(folder)
     print("stopped")

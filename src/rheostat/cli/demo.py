@@ -20,7 +20,7 @@ from rheostat.policies.registry import make_options, policy_class
 from rheostat.sla import SLA, Budget
 
 if TYPE_CHECKING:
-    from rheostat.running import Running
+    from rheostat.pipeline import Running
 
 COST_S = 0.02
 PERIOD_S = 2.0
@@ -63,9 +63,9 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> History:
 
     from rheostat.load import Constant, Progressive, Spike
     from rheostat.load.skew import zipf
-    from rheostat.running import start
-    from rheostat.spark.embedded.cluster import EmbeddedCluster
-    from rheostat.spark.embedded.node import Node
+    from rheostat.pipeline import start
+    from rheostat.spark.cluster.embedded import EmbeddedCluster
+    from rheostat.spark.cluster.node import Node
     from rheostat.workloads.feeder import Feeder
     from rheostat.workloads.wordcount import sentences, word_count
 

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from rheostat.cli.where import Master, Started, check_where, cluster_for
+from rheostat.cli.spark_target import Master, Started, check_where, cluster_for
 
 
 def examine(master: Master = None, started: Started = None) -> None:

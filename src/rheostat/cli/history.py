@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rheostat.loop.period import Period, Ruling, Verdict
+from rheostat.loop.turn import Ruling, Turn, Verdict
 from rheostat.measure.windows import WindowedSuccess
 from rheostat.sla import SLA
 
@@ -32,7 +32,7 @@ class History:
 
     moments: list[Moment] = field(default_factory=list)
 
-    def __call__(self, period: Period) -> None:
+    def __call__(self, period: Turn) -> None:
         if period.snapshot is None or period.measures is None:
             return
         snapshot, measured = period.snapshot, period.measures.operators
@@ -73,6 +73,6 @@ class History:
         return success.mean()
 
 
-def _serving(period: Period, operator: str) -> int:
+def _serving(period: Turn, operator: str) -> int:
     assert period.snapshot is not None
     return sum(1 for _ in period.snapshot.active(period.plan.pool_of[operator]))

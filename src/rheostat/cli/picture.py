@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rheostat.cli.history import History
 from rheostat.cli.picture_file import save
-from rheostat.loop.period import Ruling
+from rheostat.loop.turn import Ruling
 from rheostat.sla import SLA
 
 

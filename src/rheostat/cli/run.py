@@ -12,8 +12,8 @@ from rich.console import Console
 from rheostat.cli.history import History
 from rheostat.cli.options import PolicyOptionTexts, parsed
 from rheostat.cli.quiet import quiet_spark
+from rheostat.cli.spark_target import Master, Started, check_where, cluster_for
 from rheostat.cli.view import View, shown
-from rheostat.cli.where import Master, Started, check_where, cluster_for
 from rheostat.duration import positive_seconds
 from rheostat.errors import ConfigError
 from rheostat.policies.registry import make_policy
@@ -44,7 +44,7 @@ def run_application(
     period_s = positive_seconds(period, "--period")
     end_s = None if for_ is None else positive_seconds(for_, "--for")
     check_where(master, started)
-    from rheostat.running import start
+    from rheostat.pipeline import start
 
     history = History()
     console = Console()

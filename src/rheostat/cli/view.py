@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from rheostat.cli.history import History, Moment
+from rheostat.describe import describe
 from rheostat.duration import human
-from rheostat.loop.period import Ruling, Verdict
+from rheostat.loop.turn import Ruling, Verdict
 from rheostat.sla import SLA
-from rheostat.words import describe
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _WIDTH = 40

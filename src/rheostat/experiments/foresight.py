@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from rheostat.experiments.needed import needed_executors
-from rheostat.loop.period import Period
+from rheostat.loop.turn import Turn
 from rheostat.policies.expectation import Expectation, Expecting
 from rheostat.policies.policy import Policy
 from rheostat.sim.model import SimModel
@@ -40,7 +40,7 @@ class Foreseen:
         self._interval: _Interval | None = None
         self._replica_errors, self._needed = _Mean(), _Mean()
 
-    def __call__(self, period: Period) -> None:
+    def __call__(self, period: Turn) -> None:
         if period.snapshot is None:
             return
         entered = _entered(self._model, period.snapshot)

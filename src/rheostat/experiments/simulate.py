@@ -11,7 +11,7 @@ from rheostat.experiments.result import Result, figures
 from rheostat.experiments.scenario import Scenario
 from rheostat.journal import Journal, NullJournal
 from rheostat.loop.controller import Controller, Listener
-from rheostat.loop.period import Period, Ruling
+from rheostat.loop.turn import Ruling, Turn
 from rheostat.policies.registry import make_policy
 from rheostat.sim.cluster import Cluster
 from rheostat.sim.plant import SimPlant, initial_plan
@@ -79,7 +79,7 @@ class _Tally:
         self.refused = 0
         self._progress = progress
 
-    def __call__(self, period: Period) -> None:
+    def __call__(self, period: Turn) -> None:
         for verdict in period.verdicts:
             if verdict.ruling in (Ruling.ACCEPTED, Ruling.HELD):
                 self.decisions[verdict.decision.kind] += 1

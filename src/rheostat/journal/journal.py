@@ -21,7 +21,7 @@ from rheostat.decision import AnyDecision, Effect
 from rheostat.errors import ConfigError, JournalError
 from rheostat.journal.file import MEMORY, JournalFile
 from rheostat.journal.records import Recorded, RecordedDecision, Resumed, Run, UnderWay
-from rheostat.loop.period import Period, Problem, Ruling, Verdict
+from rheostat.loop.turn import Problem, Ruling, Turn, Verdict
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 from rheostat.topology import Topology
@@ -84,7 +84,7 @@ class Journal:
                 "INSERT OR IGNORE INTO plans VALUES (?, ?, 0, ?)", (plan.revision, run.started_s, _encode(plan))
             )
 
-    def write(self, period: Period) -> None:
+    def write(self, period: Turn) -> None:
         """One turn of the loop, all or nothing."""
         acted = period.plan.revision != period.before.revision
         with self._file.transaction(durable=acted) as connection:
@@ -141,7 +141,7 @@ class Journal:
         rows = self._file.rows("SELECT time_s, body FROM plans ORDER BY revision")
         return [(time_s, _decode_plan(body)) for time_s, body in rows]
 
-    def _write_snapshot(self, connection: sqlite3.Connection, period: Period, snapshot: Snapshot) -> int:
+    def _write_snapshot(self, connection: sqlite3.Connection, period: Turn, snapshot: Snapshot) -> int:
         held = [verdict.decision for verdict in period.ruled(Ruling.HELD)]
         return _insert(
             connection,
@@ -154,14 +154,14 @@ class Journal:
             body=zlib.compress(msgspec.json.encode(snapshot), level=1),
         )
 
-    def _write_decisions(self, connection: sqlite3.Connection, period: Period, snapshot: int) -> None:
+    def _write_decisions(self, connection: sqlite3.Connection, period: Turn, snapshot: int) -> None:
         for verdict in period.verdicts:
             if verdict.ruling is not Ruling.HELD:
                 _insert(
                     connection, "decisions", run=self._run, snapshot=snapshot, **_decision_row(verdict, period.time_s)
                 )
 
-    def _write_outcomes(self, connection: sqlite3.Connection, period: Period) -> None:
+    def _write_outcomes(self, connection: sqlite3.Connection, period: Turn) -> None:
         for outcome in period.outcomes:
             observed = None if outcome.observed is None else _encode(outcome.observed)
             row = (outcome.revision, period.time_s, observed, outcome.note)
@@ -210,7 +210,7 @@ class NullJournal:
 
     def begin(self, run: Run, plan: Plan) -> None: ...
 
-    def write(self, period: Period) -> None: ...
+    def write(self, period: Turn) -> None: ...
 
     def note(self, time_s: float, problems: Iterable[Problem]) -> None: ...
 

@@ -6,7 +6,7 @@ import msgspec
 
 from rheostat.decision import Decision, Effect, Hold
 from rheostat.journal.goal_record import GoalRecord
-from rheostat.loop.period import Ruling
+from rheostat.loop.turn import Ruling
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 

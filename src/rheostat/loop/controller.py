@@ -20,9 +20,9 @@ from rheostat.journal.records import Recorded, Resumed, Run
 from rheostat.loop.guards import Context, arbitrate
 from rheostat.loop.memory import remember
 from rheostat.loop.options import LoopOptions
-from rheostat.loop.period import Outcome, Period, Ruling, Verdict
 from rheostat.loop.problems import ProblemLog
 from rheostat.loop.treatments import Treatment, Treatments
+from rheostat.loop.turn import Outcome, Ruling, Turn, Verdict
 from rheostat.loop.watch import Sight, Watch
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
@@ -30,7 +30,7 @@ from rheostat.plant import Plant
 from rheostat.policies.policy import Observation, Policy
 from rheostat.sla import Goal
 
-Listener = Callable[[Period], None]
+Listener = Callable[[Turn], None]
 """Told of every turn after it was written down, in the loop's own thread: it should be quick."""
 
 
@@ -99,7 +99,7 @@ class Controller:
             due_s = start_s + turns * self.options.period_s
             self._wait_until(due_s if end_s is None else min(due_s, end_s))
 
-    def step(self) -> Period:
+    def step(self) -> Turn:
         """One turn: what was seen, decided and wanted in it."""
         time_s = self._plant.clock.now()
         sight = self._watch.look(self._plan)
@@ -160,7 +160,7 @@ class Controller:
             remembered,
         )
 
-    def _decide(self, time_s: float, sight: Sight, settling: frozenset[str]) -> Period:
+    def _decide(self, time_s: float, sight: Sight, settling: frozenset[str]) -> Turn:
         """What is wanted from now on, in view of `sight`."""
         blocked = self._treatments.blocking(settling, time_s)
         decisions = self._ask(Observation(sight.snapshot, sight.measures, self._plan, blocked))
@@ -192,8 +192,8 @@ class Controller:
         self._problems.clear("policy")
         return decisions
 
-    def _period(self, time_s: float, settling: frozenset[str], **what: Any) -> Period:
-        return Period(
+    def _period(self, time_s: float, settling: frozenset[str], **what: Any) -> Turn:
+        return Turn(
             time_s=time_s,
             before=self._plan,
             settling=settling,
@@ -203,7 +203,7 @@ class Controller:
             **{"plan": self._plan, **what},
         )
 
-    def _write(self, period: Period) -> Period:
+    def _write(self, period: Turn) -> Turn:
         """Want what was decided, once it is written down; what cannot be written down is not wanted."""
         try:
             self._journal.write(period)
@@ -232,7 +232,7 @@ class Controller:
         except Exception as error:  # they will be written with the next turn
             self._problems.failed("journal", error)
 
-    def _tell(self, period: Period) -> None:
+    def _tell(self, period: Turn) -> None:
         for listener in self._listeners:
             try:
                 listener(period)
@@ -244,7 +244,7 @@ def _least(goal: Goal) -> Plan:
     return Plan.initial(goal.topology, {name: goal.budget.minimum(name) for name in goal.topology.operators})
 
 
-def _undone(period: Period) -> Period:
+def _undone(period: Turn) -> Turn:
     """The same turn, when it could not be written down."""
     verdicts = [
         Verdict(v.decision, Ruling.REFUSED, "the journal could not be written") if v.ruling is Ruling.ACCEPTED else v

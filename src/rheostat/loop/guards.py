@@ -7,14 +7,14 @@ import msgspec
 
 from rheostat.chain import why_no_chain
 from rheostat.decision import Decision, Fuse, Hold, Regroup, Scale, Split
+from rheostat.describe import executors
 from rheostat.duration import human
 from rheostat.loop.options import LoopOptions
-from rheostat.loop.period import Ruling, Verdict
+from rheostat.loop.turn import Ruling, Verdict
 from rheostat.measure.measures import Measures
 from rheostat.plan import Plan, StaleDecisionError
 from rheostat.sla import Goal
 from rheostat.snapshot import Snapshot
-from rheostat.words import executors
 
 
 @dataclass(frozen=True, slots=True)

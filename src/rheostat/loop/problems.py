@@ -2,7 +2,7 @@
 
 import logging
 
-from rheostat.loop.period import Problem
+from rheostat.loop.turn import Problem
 
 _log = logging.getLogger("rheostat")
 

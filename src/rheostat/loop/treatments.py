@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from rheostat.decision import Effect
 from rheostat.duration import human
-from rheostat.loop.period import Outcome, Verdict
+from rheostat.loop.turn import Outcome, Verdict
 from rheostat.measure.measures import Measures
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from rheostat import words
+from rheostat import describe
 from rheostat.decision import Decision, Effect, Hold, Scale
 from rheostat.errors import ConfigError
 from rheostat.policies.policy import Observation, PolicyOptions
@@ -42,8 +42,8 @@ class Static:
         wanted = max((self._wanted[each] for each in operators if each in self._wanted), default=executors)
         predicted = Effect(executors=wanted)
         if wanted == executors:
-            return Hold(operator=operator, reason=f"stays at {words.executors(executors)}", predicted=predicted)
-        reason = f"told to use {words.executors(wanted)}, the plan has {executors}"
+            return Hold(operator=operator, reason=f"stays at {describe.executors(executors)}", predicted=predicted)
+        reason = f"told to use {describe.executors(wanted)}, the plan has {executors}"
         return Scale(operator=operator, executors=wanted, reason=reason, predicted=predicted)
 
 

@@ -11,10 +11,10 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from rheostat.decision import Decision, Effect, Hold, Scale
+from rheostat.describe import executors
 from rheostat.errors import ConfigError
 from rheostat.policies.policy import Observation, PolicyOptions
 from rheostat.sla import Goal
-from rheostat.words import executors
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 

@@ -7,13 +7,13 @@ import numpy as np
 
 from rheostat.sim.build import grouping_code, with_grouping
 from rheostat.sim.engine.act import RESIZED
+from rheostat.sim.executor_lifecycle import Staff
 from rheostat.sim.failures import Failures
 from rheostat.sim.feed import Feed
 from rheostat.sim.model import SimModel
 from rheostat.sim.moves import Moves
 from rheostat.sim.pauses import Pauses
 from rheostat.sim.simulation import Simulation
-from rheostat.sim.staff import Staff
 
 
 class Cluster(Simulation):

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from rheostat.duration import positive_seconds, seconds
+from rheostat.sim.dispatch_lists import strike_off, wake
 from rheostat.sim.engine import act, codes
-from rheostat.sim.enrolment import strike_off, wake
+from rheostat.sim.executor_lifecycle import Staff
 from rheostat.sim.fleet import Executor
 from rheostat.sim.model import Failure
 from rheostat.sim.pauses import Pauses
 from rheostat.sim.simulation import Simulation
-from rheostat.sim.staff import Staff
 from rheostat.snapshot import ExecutorPhase
 
 

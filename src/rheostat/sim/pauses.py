@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from rheostat.sim.dispatch_lists import wake
 from rheostat.sim.engine.act import RESUME
-from rheostat.sim.enrolment import wake
 from rheostat.sim.fleet import Executor
 from rheostat.sim.simulation import Simulation
 

@@ -14,13 +14,13 @@ from pyspark.sql import SparkSession
 
 from rheostat.duration import human, seconds
 from rheostat.errors import ConfigError, PlantError, RheostatError
-from rheostat.spark.attached.application import check_controllable
-from rheostat.spark.embedded.cluster import ClusterAddress, EmbeddedCluster
-from rheostat.spark.embedded.master_page import read_master_page
-from rheostat.spark.embedded.node import resource_of
-from rheostat.spark.executors.allocation import Allocation
-from rheostat.spark.install import helpers
-from rheostat.spark.metering.status import StatusStore
+from rheostat.spark.act.allocation import Allocation
+from rheostat.spark.application import check_controllable
+from rheostat.spark.cluster.embedded import ClusterAddress, EmbeddedCluster
+from rheostat.spark.cluster.master_page import read_master_page
+from rheostat.spark.cluster.node import resource_of
+from rheostat.spark.install import jvm_helpers
+from rheostat.spark.observe.status_store import StatusStore
 from rheostat.spark.session import Setting, build_session
 
 OLDEST = (4, 1)
@@ -107,7 +107,7 @@ def _pools(spark: SparkSession) -> str:
     manager = _context(spark).resourceProfileManager()
     if not bool(manager.isSupported(manager.defaultResourceProfile())):
         raise PlantError(f"{spark.sparkContext.master} takes no resource profiles")
-    pinned = helpers.is_loaded(spark.sparkContext._jvm)
+    pinned = jvm_helpers.is_loaded(spark.sparkContext._jvm)
     return "at no cost per row" if pinned else "each row passes through Python: the JVM helpers are not loaded"
 
 
@@ -130,7 +130,7 @@ def _sticky(spark: SparkSession) -> str:
 
 def _standby(spark: SparkSession) -> str:
     _pools(spark)
-    if not helpers.is_loaded(spark.sparkContext._jvm):
+    if not jvm_helpers.is_loaded(spark.sparkContext._jvm):
         raise PlantError("the JVM helpers are not loaded: without them a started executor cannot be kept from work")
     return "warm executors get no work until they are called"
 
@@ -158,7 +158,7 @@ def _meter(spark: SparkSession) -> str:
 
 def _checkpoints(spark: SparkSession) -> str:
     """Only local files need help: Hadoop forks a process for each of them."""
-    if not helpers.is_loaded(spark.sparkContext._jvm):
+    if not jvm_helpers.is_loaded(spark.sparkContext._jvm):
         raise PlantError("the JVM helpers are not loaded: each checkpoint file on a local disk costs a forked process")
     return "no forked processes for checkpoints on a local disk"
 

@@ -13,10 +13,10 @@ from typing import Self
 from rheostat.clock import WallClock
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, Snapshot
-from rheostat.spark.executors.no_pools import NoPools
-from rheostat.spark.executors.pools import PoolMember, Pools
-from rheostat.spark.queries.arranger import UNFUSED, Arrangeable, Arranger
-from rheostat.spark.queries.dealer import Deal, Dealer
+from rheostat.spark.act.no_pools import NoPools
+from rheostat.spark.act.pools import PoolMember, Pools
+from rheostat.spark.act.query_fusion import UNFUSED, Arrangeable, Arranger
+from rheostat.spark.act.task_counts import Deal, Dealer
 from rheostat.topology import Topology
 
 _WHILE_CHANGING_S = 0.1

@@ -14,13 +14,13 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from rheostat.errors import ConfigError, PlantError
-from rheostat.spark.embedded.cluster import MASTER_HOST, ClusterAddress, EmbeddedCluster
-from rheostat.spark.install import helpers
+from rheostat.spark.cluster.embedded import MASTER_HOST, ClusterAddress, EmbeddedCluster
+from rheostat.spark.install import jvm_helpers
 from rheostat.spark.install.class_archive import archive_options, existing_archive
-from rheostat.spark.install.installed import spark_home
 from rheostat.spark.install.java import find_java
-from rheostat.spark.install.kit import Kit
-from rheostat.spark.processes.cause import cause_in
+from rheostat.spark.install.jvm_extras import JvmExtras
+from rheostat.spark.install.spark_home import spark_home
+from rheostat.spark.processes.log_cause import cause_in
 
 Setting = str | int | float | bool
 
@@ -61,8 +61,8 @@ _LOOPBACK = {
 """On the embedded cluster nothing listens to the network; Spark's driver page would, on all addresses."""
 
 _FILES_BY_HELPERS = {
-    "spark.hadoop.fs.file.impl": helpers.FILE_SYSTEM,
-    "spark.hadoop.fs.AbstractFileSystem.file.impl": helpers.ABSTRACT_FILE_SYSTEM,
+    "spark.hadoop.fs.file.impl": jvm_helpers.FILE_SYSTEM,
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": jvm_helpers.ABSTRACT_FILE_SYSTEM,
 }
 _FILES_WITHOUT_HELPERS = {
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
@@ -89,7 +89,7 @@ def build_session(
     url = _master_url(master, address, wished)
     _check_that_a_session_can_start()
     _choose_python(wished)
-    kit = _kit_for(url, address) if use_kit else Kit()
+    kit = _kit_for(url, address) if use_kit else JvmExtras()
     jvm = _launch_jvm(wished, url, kit)
     conf = SparkConf(_jvm=jvm)
     for key, value in wished.items():
@@ -128,18 +128,18 @@ def _choose_python(wished: Mapping[str, str]) -> None:
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
 
 
-def _kit_for(url: str | None, address: ClusterAddress | None) -> Kit:
+def _kit_for(url: str | None, address: ClusterAddress | None) -> JvmExtras:
     """A cluster's own kit; elsewhere the helpers, and the archive if one is there already."""
-    return address.kit if address is not None else Kit(helpers.helpers_jar_or_none(), existing_archive())
+    return address.kit if address is not None else JvmExtras(jvm_helpers.helpers_jar_or_none(), existing_archive())
 
 
-def _usable(kit: Kit, jvm: JVMView) -> Kit:
-    if kit.helpers is None or helpers.load_helpers(jvm, kit.helpers):
+def _usable(kit: JvmExtras, jvm: JVMView) -> JvmExtras:
+    if kit.helpers is None or jvm_helpers.load_helpers(jvm, kit.helpers):
         return kit
     return replace(kit, helpers=None)
 
 
-def _launch_jvm(wished: Mapping[str, str], url: str | None, kit: Kit) -> JVMView:
+def _launch_jvm(wished: Mapping[str, str], url: str | None, kit: JvmExtras) -> JVMView:
     """The driver's JVM, started with what it must know from its first moment.
 
     Settings given there are visible to every user of the machine as arguments of the process, hence no
@@ -168,7 +168,7 @@ def _start(conf: SparkConf) -> SparkSession:
         raise PlantError(f"no Spark session on {conf.get('spark.master')}: {reason}") from error
 
 
-def _early_defaults(kit: Kit) -> dict[str, str]:
+def _early_defaults(kit: JvmExtras) -> dict[str, str]:
     """The progress bar is switched on by PySpark's launcher, so that a default set later would come too late."""
     quiet = {"spark.ui.showConsoleProgress": "false"}
     if kit.archive is None:
@@ -182,7 +182,7 @@ def _users_defaults() -> str:
     return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 
 
-def default_settings(explicit: Mapping[str, str], address: ClusterAddress | None, kit: Kit) -> dict[str, str]:
+def default_settings(explicit: Mapping[str, str], address: ClusterAddress | None, kit: JvmExtras) -> dict[str, str]:
     """What to set beside the user's `explicit` settings (the master among them), none of which is repeated."""
     is_local = explicit["spark.master"].startswith("local")
     defaults = _STATE | _STICKY_SUBSTREAMS

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
-from rheostat.spark.queries.record import per_record
-from rheostat.spark.streams.latency import entered_at
+from rheostat.spark.query.per_record.record_function import per_record
+from rheostat.spark.streams.entry_times import entered_at
 from rheostat.topology import Operator, Source, Topology
 
 SCHEMA = "entered timestamp, text string"

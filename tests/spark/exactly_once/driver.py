@@ -17,11 +17,11 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.decision import AnyDecision, Decision
-from rheostat.loop.period import Period, Ruling
+from rheostat.loop.turn import Ruling, Turn
+from rheostat.pipeline import start
 from rheostat.policies.policy import Observation, PolicyOptions
-from rheostat.running import start
 from rheostat.sla import Budget, Goal
-from rheostat.spark.queries.record import per_record
+from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.topology import Operator, Source, Topology
 
 WORD_S = 0.01
@@ -92,7 +92,7 @@ def topology(inbox: str) -> Topology:
     )
 
 
-def tell(period: Period) -> None:
+def tell(period: Turn) -> None:
     snapshot = period.snapshot
     if snapshot is None:
         return

@@ -20,9 +20,9 @@ import pyarrow.parquet
 import pytest
 from driver import Status
 
-from rheostat.decision import Decision, Move, Moves, Scale
-from rheostat.spark.embedded.cluster import EmbeddedCluster
-from rheostat.spark.embedded.node import Node
+from rheostat.decision import Decision, Move, Scale, Transfer
+from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.cluster.node import Node
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -166,7 +166,7 @@ def test_pools_grow_in_the_middle_of_a_batch(story):
 
 def test_a_substream_moves_in_the_middle_of_a_batch(story):
     owner = story.drive.status.substreams[0]
-    moves = (Moves((0,), owner, 1 - owner),)
+    moves = (Transfer((0,), owner, 1 - owner),)
     status = story.done(
         Move(operator="count", moves=moves, reason="substream 0 to the other"), lambda s: s.substreams[0] == 1 - owner
     )

@@ -15,9 +15,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from rheostat.clock import WallClock
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
-from rheostat.spark.executors.allocation import Allocation
-from rheostat.spark.executors.own_allocation import start_own_allocation
-from rheostat.spark.executors.pools import Pools
+from rheostat.spark.act.allocation import Allocation
+from rheostat.spark.act.dynamic_allocation import start_own_allocation
+from rheostat.spark.act.pools import Pools
 from rheostat.spark.plant import SparkPlant
 from rheostat.topology import Operator, Source, Topology
 

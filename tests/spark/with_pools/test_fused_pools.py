@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql import functions as sf
 
 from rheostat.decision import Fuse, Split
+from rheostat.pipeline import start
 from rheostat.policies.policy import PolicyOptions
-from rheostat.running import start
 from rheostat.topology import Operator, Source, Topology
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]

@@ -6,7 +6,7 @@ import pytest
 from rheostat.cli.history import History
 from rheostat.load import Constant, Step
 from rheostat.load.skew import zipf
-from rheostat.running import start
+from rheostat.pipeline import start
 from rheostat.sla import Budget
 from rheostat.workloads.feeder import Feeder
 from rheostat.workloads.wordcount import sentences, word_count

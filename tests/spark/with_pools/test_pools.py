@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from pyspark.sql import functions as sf
 
-from rheostat.decision import Move, Moves, Scale
+from rheostat.decision import Move, Scale, Transfer
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase
 from rheostat.topology import Operator, Source, Topology
@@ -42,7 +42,7 @@ def test_a_moved_substream_runs_on_its_new_executor_in_the_next_batch_and_stays_
     first, second = (counting.spark_id(number) for number in counting.plan.pool("count").executors)
     source = counting.plan.assignment["count"][0]
     target = 1 - source
-    move = Move(operator="count", moves=(Moves((0,), source, target),), reason="test")
+    move = Move(operator="count", moves=(Transfer((0,), source, target),), reason="test")
     counting.want(counting.plan.after(move))
     eventually(counting.reached, "the move", 10)
     counting.run()

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from pyspark.sql import functions as sf
 
-from rheostat.running import start
+from rheostat.pipeline import start
 from rheostat.topology import Operator, Source, Topology
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]

@@ -3,7 +3,7 @@ import threading
 import pytest
 
 from rheostat.errors import PlantError
-from rheostat.spark.executors.allocation import Allocation
+from rheostat.spark.act.allocation import Allocation
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 

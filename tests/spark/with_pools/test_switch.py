@@ -1,8 +1,8 @@
 import pytest
 
 from rheostat.errors import PlantError
-from rheostat.spark.executors.pin import pin
-from rheostat.spark.executors.switch import Switch
+from rheostat.spark.act.stage_pinning import pin
+from rheostat.spark.act.state_location import Switch
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 

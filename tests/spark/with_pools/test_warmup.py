@@ -1,6 +1,6 @@
 import pytest
 
-from rheostat.spark.executors.warmup import QUERY_PREFIX, Kind, WarmUp
+from rheostat.spark.act.warm_up import QUERY_PREFIX, Kind, WarmUp
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 

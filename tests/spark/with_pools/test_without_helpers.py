@@ -5,8 +5,8 @@ from pyspark.sql import functions as sf
 
 from rheostat.decision import Scale
 from rheostat.plan import Plan
-from rheostat.spark.executors.seats import Seats
-from rheostat.spark.executors.switch import Switch
+from rheostat.spark.act.executor_preferences import Seats
+from rheostat.spark.act.state_location import Switch
 from rheostat.topology import Operator, Source, Topology
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from rheostat.experiments.reproduce.sweep import Case
 from rheostat.experiments.result import Result
 from rheostat.experiments.simulate import simulate
-from rheostat.loop.period import Period, Ruling
+from rheostat.loop.turn import Ruling, Turn
 from rheostat.plan import Plan
 from rheostat.snapshot import Latency
 
@@ -18,9 +18,9 @@ Sizes = tuple[int, ...]
 class Course:
     """Listens to a loop and keeps its periods."""
 
-    periods: list[Period] = field(default_factory=list)
+    periods: list[Turn] = field(default_factory=list)
 
-    def __call__(self, period: Period) -> None:
+    def __call__(self, period: Turn) -> None:
         self.periods.append(period)
 
     def times_s(self) -> list[float]:
@@ -59,5 +59,5 @@ def sizes(plan: Plan) -> Sizes:
     return tuple(len(pool.executors) for pool in plan.pools.values())
 
 
-def _latency(period: Period) -> Latency | None:
+def _latency(period: Turn) -> Latency | None:
     return None if period.snapshot is None else period.snapshot.latency

@@ -6,8 +6,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from rheostat.duration import human
-from rheostat.policies.beat import Beat
 from rheostat.policies.dabs.options import DabsOptions
+from rheostat.policies.interval_timer import IntervalTimer
 from rheostat.policies.policy import Observation
 from rheostat.snapshot import ExecutorState, OperatorState, Snapshot
 
@@ -89,7 +89,7 @@ class Monitor:
     def __init__(self, options: DabsOptions) -> None:
         self._options = options
         self._snapshots: deque[Snapshot] = deque(maxlen=options.samples + 1)
-        self._beat = Beat(options.sample_s)
+        self._beat = IntervalTimer(options.sample_s)
         self._sizes: dict[str, tuple[int, ...]] | None = None
 
     def see(self, observation: Observation) -> None:
@@ -97,7 +97,7 @@ class Monitor:
         sizes = {name: pool.executors for name, pool in observation.plan.pools.items()}
         if observation.settling or sizes != self._sizes:
             self._snapshots.clear()
-            self._beat = Beat(self._options.sample_s)
+            self._beat = IntervalTimer(self._options.sample_s)
         self._sizes = sizes
         if not observation.settling and self._is_due(observation.snapshot.time_s):
             self._snapshots.append(observation.snapshot)

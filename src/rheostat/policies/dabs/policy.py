@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rheostat.decision import Decision, Effect, Hold, Scale
+from rheostat.describe import executors
 from rheostat.policies.dabs.bottleneck import other_bottleneck
 from rheostat.policies.dabs.monitor import Iteration, Monitor, NotKnownError
 from rheostat.policies.dabs.options import DabsOptions
@@ -15,7 +16,6 @@ from rheostat.policies.dabs.outlook import Outlooks, PoolNeed
 from rheostat.policies.policy import Observation, PolicyOptions
 from rheostat.policies.regroup import regroups
 from rheostat.sla import Goal
-from rheostat.words import executors
 
 
 class Dabs:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rheostat.decision import Decision, Effect, Hold, Scale
+from rheostat.describe import executors
 from rheostat.duration import human
 from rheostat.policies.drs.correction import Line, correction_named
 from rheostat.policies.drs.measured import Measured, NetworkMeasurer, NotKnownError
@@ -13,7 +14,6 @@ from rheostat.policies.drs.pace import Pace
 from rheostat.policies.drs.problems import FewestExecutors, LeastLatency, Problem, Proposal, Situation
 from rheostat.policies.policy import Observation, PolicyOptions
 from rheostat.sla import Goal
-from rheostat.words import executors
 
 _NAMED = 6
 """Pools that a reason lists."""

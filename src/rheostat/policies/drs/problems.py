@@ -5,6 +5,7 @@ from typing import Protocol
 
 import msgspec
 
+from rheostat.describe import executors
 from rheostat.duration import human
 from rheostat.errors import InfeasibleError
 from rheostat.policies.drs.best_effort import bearable_share
@@ -14,7 +15,6 @@ from rheostat.policies.drs.options import Limits
 from rheostat.policies.drs.variants import under_load, with_share
 from rheostat.policies.drs.worth import not_bearable, not_worth_it
 from rheostat.queueing import Allocation, Network, assign_processors, min_processors
-from rheostat.words import executors
 
 _SAME = 1 - 1e-9
 """A latency that falls by less than rounding does not fall."""

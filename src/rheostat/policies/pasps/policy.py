@@ -8,11 +8,12 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from rheostat.decision import Decision, Effect, Hold, Scale
+from rheostat.describe import executors
 from rheostat.duration import human, positive_seconds
 from rheostat.forecast import Forecast, Forecaster, make_model
 from rheostat.forecast.model import Floats
-from rheostat.policies.beat import Beat
 from rheostat.policies.expectation import Expectation
+from rheostat.policies.interval_timer import IntervalTimer
 from rheostat.policies.pasps.execution_time import ExecutionTimes
 from rheostat.policies.pasps.options import PaSpsOptions, PspsOptions
 from rheostat.policies.pasps.replicas import Need, load, within
@@ -22,7 +23,6 @@ from rheostat.policies.pasps.start_times import StartTimes
 from rheostat.policies.policy import Observation, PolicyOptions
 from rheostat.policies.regroup import regroups
 from rheostat.sla import Goal
-from rheostat.words import executors
 
 
 class Psps:
@@ -37,7 +37,7 @@ class Psps:
         self.expectation: Expectation | None = None
         self._goal = goal
         self._forecaster = self._made_forecaster()
-        self._beat = Beat(options.td_s)
+        self._beat = IntervalTimer(options.td_s)
         self._input = InputSamples(options.sample_s, options.samples)
         self._shares = Shares(goal.topology)
         calibrated = {goal.topology.operator(name).name: time for name, time in options.execution_time.items()}

@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 from rheostat.decision import Decision, Effect, Hold, Scale
+from rheostat.describe import executors
 from rheostat.policies.policy import Observation, PolicyOptions
 from rheostat.policies.qlearning.table import read_table
 from rheostat.sla import Goal
-from rheostat.words import executors
 
 Told = msgspec.Meta
 

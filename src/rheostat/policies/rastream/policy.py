@@ -10,15 +10,15 @@ from rheostat.errors import ConfigError, InfeasibleError
 from rheostat.placement import Placement, algorithm, ra_stream
 from rheostat.placement.processes import Spots
 from rheostat.policies.policy import Observation, Policy, PolicyOptions
-from rheostat.policies.rastream.crowded import crowded
+from rheostat.policies.rastream.fewest_moves import staying
 from rheostat.policies.rastream.fusing import fusing, splitting_first
-from rheostat.policies.rastream.mend import mended
+from rheostat.policies.rastream.measured_problem import NotKnownError, Picture, take
 from rheostat.policies.rastream.monitor import Monitor
 from rheostat.policies.rastream.options import RaStreamOptions
-from rheostat.policies.rastream.picture import NotKnownError, Picture, take
+from rheostat.policies.rastream.overload import crowded
 from rheostat.policies.rastream.prices import Prices
+from rheostat.policies.rastream.repair import mended
 from rheostat.policies.rastream.reserve import posed, with_reserve
-from rheostat.policies.rastream.stay import staying
 from rheostat.policies.rastream.trigger import Trigger
 from rheostat.policies.rastream.worth import judge, moves
 from rheostat.sla import Goal

@@ -19,14 +19,14 @@ from rheostat.plan import Plan
 from rheostat.policies.policy import Observation, PolicyOptions
 from rheostat.policies.streamswitch.bounds import Bounds
 from rheostat.policies.streamswitch.capacity import Capacity
-from rheostat.policies.streamswitch.complaints import Complaints
 from rheostat.policies.streamswitch.diagnose import Diagnosis, Room, Treatment, diagnose
 from rheostat.policies.streamswitch.even import diagnose_evenly
 from rheostat.policies.streamswitch.executor import Executor
 from rheostat.policies.streamswitch.failures import failed, replacement
 from rheostat.policies.streamswitch.health import Thresholds
+from rheostat.policies.streamswitch.hot_substreams import Complaints
+from rheostat.policies.streamswitch.operator_state import NotKnownError, Patient
 from rheostat.policies.streamswitch.options import StreamSwitchOptions
-from rheostat.policies.streamswitch.patient import NotKnownError, Patient
 from rheostat.policies.streamswitch.roster import even_executors, keyed_executors
 from rheostat.policies.streamswitch.service_rates import ServiceRates
 from rheostat.policies.streamswitch.settings import thresholds

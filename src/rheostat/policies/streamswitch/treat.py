@@ -3,12 +3,12 @@
 import math
 from collections.abc import Sequence
 
-from rheostat.decision import Decision, Effect, Hold, Move, Moves, Scale
+from rheostat.decision import Decision, Effect, Hold, Move, Scale, Transfer
+from rheostat.describe import executors as counted
 from rheostat.duration import human
 from rheostat.policies.streamswitch.diagnose import Diagnosis, Treatment
 from rheostat.policies.streamswitch.executor import Executor, Substream
 from rheostat.policies.streamswitch.health import Health, Thresholds
-from rheostat.words import executors as counted
 
 
 def treat(operator: str, before: Sequence[Executor], diagnosis: Diagnosis, limits: Thresholds) -> Decision:
@@ -44,9 +44,9 @@ def complaint(executor: Executor, substream: Substream, limits: Thresholds) -> s
     )
 
 
-def _moves(diagnosis: Diagnosis) -> tuple[Moves, ...]:
+def _moves(diagnosis: Diagnosis) -> tuple[Transfer, ...]:
     strategy = diagnosis.strategy
-    return () if strategy is None else (Moves(strategy.substreams, strategy.source, strategy.target),)
+    return () if strategy is None else (Transfer(strategy.substreams, strategy.source, strategy.target),)
 
 
 def _reason(before: Sequence[Executor], diagnosis: Diagnosis, limits: Thresholds) -> str:

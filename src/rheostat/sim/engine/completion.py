@@ -1,6 +1,6 @@
 """Work is done, of one tuple or of a whole batch: it is counted, and what it gave is sent on."""
 
-from rheostat.sim.engine import roots, substreams, tuples
+from rheostat.sim.engine import entered_records, substreams, tuples
 from rheostat.sim.engine.batches import leave_task, trigger
 from rheostat.sim.engine.codes import BATCH_GREEDY, NONE, OSG
 from rheostat.sim.engine.grouping import osg
@@ -58,7 +58,7 @@ def _complete(s: State, now: float, i: int, executor: int) -> None:
     if at(s.operators, done.operator).grouping in (OSG, BATCH_GREEDY):
         osg.completed(s, i, executor)
     emit(s, now, done.operator, done.root, done.value, executor)
-    roots.settle(s, now, done.root)
+    entered_records.settle(s, now, done.root)
     tuples.free(s, i)
 
 

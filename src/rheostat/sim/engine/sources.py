@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rheostat.sim.engine import draw, randomness, roots
+from rheostat.sim.engine import draw, entered_records, randomness
 from rheostat.sim.engine.codes import NONE
 from rheostat.sim.engine.heap import SOURCE, pop, push, replace
 from rheostat.sim.engine.jit import at, jit
@@ -29,11 +29,11 @@ def let_in(s: State, now: float, source: int) -> None:
         pop(s)
     else:
         replace(s, following, SOURCE, source)
-    root = roots.enter(s, now)
+    root = entered_records.enter(s, now)
     distribution = at(s.sources, source).value
     value = 0 if distribution == NONE else draw.value_from(s, ARRIVALS, distribution)
     emit(s, now, s.world.operators + source, root, value, NONE)
-    roots.settle(s, now, root)
+    entered_records.settle(s, now, root)
 
 
 @jit

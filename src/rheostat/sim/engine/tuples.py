@@ -1,6 +1,6 @@
 """The tuples in the system: a place in memory for each as long as it is there, and none for one that is lost."""
 
-from rheostat.sim.engine import roots
+from rheostat.sim.engine import entered_records
 from rheostat.sim.engine.jit import at, jit
 from rheostat.sim.engine.state import State
 
@@ -26,5 +26,5 @@ def lose(s: State, now: float, i: int) -> None:
     it = at(s.tuples, i)
     at(s.operators, it.operator).lost += 1
     at(s.roots, it.root).lost = 1
-    roots.settle(s, now, it.root)
+    entered_records.settle(s, now, it.root)
     free(s, i)

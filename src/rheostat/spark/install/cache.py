@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from rheostat.spark.install.installed import spark_home
+from rheostat.spark.install.spark_home import spark_home
 
 
 def default_cache() -> Path:

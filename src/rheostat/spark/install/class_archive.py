@@ -17,10 +17,10 @@ from pathlib import Path
 from rheostat.errors import PlantError
 from rheostat.spark.install import rehearsal
 from rheostat.spark.install.cache import default_cache, fingerprint, made_once, private_folder
-from rheostat.spark.install.installed import neutral_environment, spark_home
 from rheostat.spark.install.java import find_java
-from rheostat.spark.processes.cause import cause_in
-from rheostat.spark.processes.guard import run_guarded
+from rheostat.spark.install.spark_home import neutral_environment, spark_home
+from rheostat.spark.processes.log_cause import cause_in
+from rheostat.spark.processes.process_guard import run_guarded
 
 _DEADLINE_S = 600.0
 _FORGOTTEN_AFTER_S = 30 * 86400.0

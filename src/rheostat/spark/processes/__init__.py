@@ -1,1 +1,1 @@
-"""Processes that end when we do, and why they ended."""
+"""Processes that end when this one does."""

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rheostat.errors import PlantError
-from rheostat.spark.streams.latency import ENTRY, ENTRY_ARROW, EntryTimes, entry_times, together
+from rheostat.spark.streams.entry_times import ENTRY, ENTRY_ARROW, EntryTimes, entry_times, together
 from rheostat.spark.streams.outputs import OUTPUT
 from rheostat.spark.streams.sink_log import PublishedFile
 

@@ -21,11 +21,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from rheostat.errors import PlantError
+from rheostat.spark.streams.batch_limit import Pace
 from rheostat.spark.streams.content import FOOTER_OPTIONS, content_of
+from rheostat.spark.streams.entry_times import ENTRY, EntryTimes
 from rheostat.spark.streams.gate import Gate
-from rheostat.spark.streams.latency import ENTRY, EntryTimes
 from rheostat.spark.streams.outputs import of_output, schema_of_output
-from rheostat.spark.streams.pace import Pace
 from rheostat.spark.streams.retention import Retention
 from rheostat.spark.streams.sink_log import SinkLog
 from rheostat.spark.streams.source import NOTHING_YET, file_relation, java_frame, open_source

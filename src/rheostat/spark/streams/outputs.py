@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
-from rheostat.spark.streams.latency import ENTRY
+from rheostat.spark.streams.entry_times import ENTRY
 
 OUTPUT = "__output"
 

@@ -12,8 +12,8 @@ from typing import Protocol
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from rheostat.spark.streams.entry_times import EntryTimes
 from rheostat.spark.streams.gate import Gate
-from rheostat.spark.streams.latency import EntryTimes
 
 Arrange = Callable[[DataFrame, Sequence[int]], DataFrame]
 """Spreads a batch over tasks; it gets the batch and the bytes of each file (or partition) it comes from."""

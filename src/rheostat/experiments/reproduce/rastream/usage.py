@@ -4,12 +4,12 @@ from itertools import pairwise
 
 from rheostat.experiments.reproduce.course import Course
 from rheostat.experiments.reproduce.rastream.applications import CORES
-from rheostat.loop.period import Period
+from rheostat.loop.turn import Turn
 from rheostat.placement import Resources, Weights
 from rheostat.snapshot import Snapshot
 
 
-def nodes_used(period: Period) -> int:
+def nodes_used(period: Turn) -> int:
     """Nodes that have tasks."""
     return 0 if period.snapshot is None else _used(period.snapshot)
 

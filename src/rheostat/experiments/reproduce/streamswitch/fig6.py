@@ -9,7 +9,7 @@ from rheostat.experiments.reproduce.course import Course, follow
 from rheostat.experiments.reproduce.reproduction import Cell, Claim, Effort, Outcome, Progress, Reproduction
 from rheostat.experiments.reproduce.streamswitch.rivals import Rival
 from rheostat.experiments.result import Result
-from rheostat.loop.period import Period, Ruling
+from rheostat.loop.turn import Ruling, Turn
 
 _RIVAL = Rival("Switch", 0.2)
 _PAPER_MOVED = {"scale-out": 6, "load balance": 3, "scale-in": 5}
@@ -28,7 +28,7 @@ def run(effort: Effort, progress: Progress) -> Outcome:
     )
 
 
-def kind_of(decision: Decision, period: Period) -> str:
+def kind_of(decision: Decision, period: Turn) -> str:
     if isinstance(decision, Scale):
         return "scale-out" if decision.executors > period.before.size(decision.operator) else "scale-in"
     return "load balance"
@@ -125,7 +125,7 @@ def _draw_treatment(axes: Any, course: Course, kind: str, time_s: float, decisio
     axes.legend(fontsize=7)
 
 
-def _arrived(period: Period, number: int) -> int | None:
+def _arrived(period: Turn, number: int) -> int | None:
     assert period.snapshot is not None
     return next((each.arrived for each in period.snapshot.executors if each.id == number), None)
 

@@ -1,0 +1,1 @@
+"""Makes the executors and queries of an application what a plan wants."""

@@ -1,1 +1,0 @@
-"""Queries that run already, as the plant of the control loop."""

@@ -1,0 +1,1 @@
+"""A Spark cluster of our own, on this machine."""

@@ -1,1 +1,0 @@
-"""What Spark tells about a topology that runs, as a snapshot."""

@@ -1,0 +1,1 @@
+"""What Spark tells about the queries that run, as a snapshot."""

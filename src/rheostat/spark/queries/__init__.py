@@ -1,1 +1,0 @@
-"""The topology as streaming queries: which operators share one, what it computes, how its rows are grouped."""

@@ -1,0 +1,1 @@
+"""Operators of a topology as Structured Streaming queries."""

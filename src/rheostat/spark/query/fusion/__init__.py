@@ -1,0 +1,1 @@
+"""Operators that share a query, and how that changes while they run."""

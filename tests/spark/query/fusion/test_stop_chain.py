@@ -1,0 +1,66 @@
+"""Queries of a chain that end one after the other, without Spark."""
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from rheostat.errors import PlantError
+from rheostat.spark.query.fusion.stop_chain import wind_down
+
+
+class FakeQuery:
+    """Writes down what happens to it; it has rows, or is busy, for so many looks."""
+
+    def __init__(self, name, log, rows=0, busy=0):
+        self.unit = SimpleNamespace(name=name)
+        self.batches = SimpleNamespace(settle=lambda: log.append(f"{name} settled"))
+        self.is_active = True
+        self._name, self._log, self._rows, self._busy = name, log, rows, busy
+
+    @property
+    def has_rows(self):
+        self._rows -= 1
+        self._log.append(f"{self._name} looked at")
+        return self._rows >= 0
+
+    @property
+    def is_quiet(self):
+        self._busy -= 1
+        return self._busy < 0
+
+    def close(self):
+        self._log.append(f"{self._name} closed")
+
+    def stop(self):
+        self._log.append(f"{self._name} stopped")
+
+
+def test_the_first_ends_at_once_and_the_next_when_it_has_taken_all_that_was_published():
+    log = []
+    wind_down([FakeQuery("a", log, rows=9, busy=2), FakeQuery("b", log, rows=2)], threading.Event())
+    assert log == [
+        "a closed", "a stopped", "a settled",
+        "b looked at", "b looked at", "b looked at", "b closed", "b stopped", "b settled",
+    ]  # fmt: skip
+
+
+def test_one_that_has_died_is_not_waited_for():
+    log = []
+    dead = FakeQuery("b", log, rows=10**9)
+    dead.is_active = False
+    wind_down([FakeQuery("a", log), dead], threading.Event())
+    assert log[-1] == "b settled"
+
+
+def test_it_is_given_up_when_all_are_to_stop():
+    given_up, log = threading.Event(), []
+    given_up.set()
+    with pytest.raises(PlantError, match="'b' was to end with others"):
+        wind_down([FakeQuery("a", log), FakeQuery("b", log, rows=10**9)], given_up)
+    assert "b closed" not in log
+
+
+def test_patience_has_an_end():
+    with pytest.raises(PlantError, match="'a' did not finish what it has in time"):
+        wind_down([FakeQuery("a", [], busy=10**9)], threading.Event(), patience_s=0.0)
