@@ -26,9 +26,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from rheostat.pipeline import start
-from rheostat.spark.act.allocation import Allocation
-from rheostat.spark.act.dynamic_allocation import stop_own_allocation
-from rheostat.spark.act.resource_profiles import pool_profile
+from rheostat.spark.act.actuators.allocation import Allocation
+from rheostat.spark.act.actuators.dynamic_allocation import stop_own_allocation
+from rheostat.spark.act.actuators.resource_profiles import pool_profile
 from rheostat.spark.act.stage_pinning import pin_by_identity
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node

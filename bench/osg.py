@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rheostat.load.skew import zipf
-from rheostat.spark.act.task_counts import dealt_by
+from rheostat.spark.act.actuators.task_counts import dealt_by
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.query.per_record.timings import Work
 from rheostat.spark.query.runtime import Runtime

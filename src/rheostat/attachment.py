@@ -1,16 +1,17 @@
-"""One line in a driver program that already runs streaming queries: their executors follow the load from then on.
+"""Attachment: a control loop for an application that already runs streaming queries, added with one line.
 
     import rheostat
     rheostat.attach(spark, sla="5s/30s", max_executors=20)
 
-The queries are not touched. What cannot work is refused before anything is changed. Whatever goes wrong later is
-logged and journalled, and the queries go on with the executors they have.
+The queries are not changed. What cannot work is refused before anything is changed. Errors later on are logged and
+journalled, and the queries continue on the executors they have.
 """
 
 import atexit
 import logging
 import threading
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,21 +19,21 @@ from pyspark.sql import SparkSession
 
 from rheostat.describe import executors
 from rheostat.duration import Duration
-from rheostat.errors import ConfigError, PlantError
+from rheostat.errors import ConfigError
 from rheostat.journal import A_DAY, Journal
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import Turn
 from rheostat.plan import Plan
 from rheostat.policies.policy import Policy
-from rheostat.policies.registry import make_options, make_policy
+from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
-from rheostat.spark.application import OPERATOR, Application, check_controllable
+from rheostat.spark.attach import OPERATOR, application_topology, check_controllable, has_ended
+from rheostat.spark.wiring import AttachedPlant, attached_plant
 
 _LOG = logging.getLogger("rheostat")
-_MARK = "_rheostat_attachment"
 _KEPT_IN_MEMORY = 10_000
-_PATIENCE_S = 30.0
+_LOOP_STOP_TIMEOUT_S = 30.0
 
 
 def attach(
@@ -51,28 +52,27 @@ def attach(
     """Scale the executors of the application that `spark` belongs to, so that its streaming queries keep `sla`.
 
     `sla` is "latency/window"; it holds when it holds for each query. Latencies are estimated from the durations of
-    batches. `policy` is a policy's name or class, `options` its options. The bounds default to those of
-    `spark.dynamicAllocation` if they are set there, the lower one else to 1; `spark.cores.max` bounds as well.
-    `period` and `t_ra` are the loop's. `journal` is a file that records what was seen and done (in memory, if left
-    out) and from which a later attachment goes on. With `dry_run` decisions are only made and journalled.
+    batches. `policy` is the name or class of a policy, `options` are its options. The bounds default to those of
+    `spark.dynamicAllocation`, if they are set there, and otherwise to at least 1; `spark.cores.max` is a bound as well.
+    `period` is the time between two turns of the loop, `t_ra` the least time between two actions. `journal` is a file
+    that records what was seen and done, from which a later attachment continues; without one it is kept in memory. With
+    `dry_run` decisions are made and journalled, and nothing is changed.
 
-    Executors of other resource profiles than the default stay as they are. Spark's own dynamic allocation rests for
-    as long as the attachment lasts. Raises a `RheostatError` if the session cannot be controlled (Spark Connect,
-    `local`), if one is attached already, or if an argument cannot be used; nothing has changed then.
+    Executors of other resource profiles than the default stay as they are. Spark's dynamic allocation is stopped for as
+    long as the attachment lasts. Raises a `RheostatError` if the session cannot be controlled (Spark Connect, `local`),
+    if it is attached already, or if an argument cannot be used; nothing has changed then.
     """
     check_controllable(spark)
-    _check_not_attached(spark)
     loop = LoopOptions(period, t_ra=t_ra, dry_run=dry_run)
-    application = Application(spark)
-    goal = Goal(application.topology, (_sla(sla),), _budget(spark, min_executors, max_executors))
-    decider = _policy(policy, goal, options or {})
-    record, owned = (journal, False) if isinstance(journal, Journal) else (_open(journal), True)
-    try:
-        return Attachment(spark, application, decider, goal, record, loop, owns_journal=owned)
-    except BaseException:
-        if owned:
-            record.close()
-        raise
+    topology = application_topology(spark)
+    goal = Goal(
+        topology, (SLA.parse(sla) if isinstance(sla, str) else sla,), _budget(spark, min_executors, max_executors)
+    )
+    decider = make_policy(policy, goal, options)
+    with ExitStack() as undo:
+        record = journal if isinstance(journal, Journal) else undo.enter_context(_open(journal))
+        attached = undo.enter_context(attached_plant(spark, topology, dry_run=loop.dry_run))
+        return Attachment(spark, attached, decider, goal, record, loop, undo.pop_all())
 
 
 class Attachment:
@@ -81,29 +81,29 @@ class Attachment:
     def __init__(
         self,
         spark: SparkSession,
-        application: Application,
+        attached: AttachedPlant,
         policy: Policy,
         goal: Goal,
         journal: Journal,
         options: LoopOptions,
-        *,
-        owns_journal: bool,
+        closing: ExitStack,
     ) -> None:
         self.goal, self.journal = goal, journal
-        self._spark, self._application, self._owns_journal = spark, application, owns_journal
-        start = _start(application, goal)
-        self._controller = Controller(application, policy, goal, journal, options, plan=start, listeners=[self._told])
+        self._spark, self._closing = spark, closing
+        first = _first_plan(attached.pool.size, goal)
+        self._controller = Controller(
+            attached.plant, policy, goal, journal, options, plan=first, listeners=[self._after_turn]
+        )
         self._last: Turn | None = None
         self._lock = threading.Lock()
         self._attached = True
-        rests = not options.dry_run and application.take_over()
         self._thread = threading.Thread(target=self._controller.run, name="rheostat", daemon=True)
-        setattr(spark.sparkContext, _MARK, self)
         atexit.register(self.detach)
         self._thread.start()
+        stopped = "; Spark's dynamic allocation is stopped" if attached.pool.stopped_dynamic_allocation else ""
         _LOG.info(
             "attached to %r with policy %r for %s: %s%s", goal.topology.name, policy.name, goal.slas[0],
-            executors(self.plan.size(OPERATOR)), "; Spark's dynamic allocation rests" if rests else "",
+            executors(self.executors), stopped,
         )  # fmt: skip
 
     def __enter__(self) -> Self:
@@ -140,7 +140,7 @@ class Attachment:
         self._controller.resume()
 
     def detach(self) -> None:
-        """Leave the executors as they are and let Spark allocate again if it did. Again, it does nothing."""
+        """Leave the executors as they are and let Spark allocate again if it did. A second call does nothing."""
         with self._lock:
             if not self._attached:
                 return
@@ -148,41 +148,17 @@ class Attachment:
         atexit.unregister(self.detach)
         self._controller.stop()
         if threading.current_thread() is not self._thread:
-            self._thread.join(_PATIENCE_S)
-        self._hand_back()
-        setattr(self._spark.sparkContext, _MARK, None)
-        if self._owns_journal:
-            self.journal.close()
-
-    def _hand_back(self) -> None:
-        """Whatever goes wrong here must not reach a driver program that is about to end."""
+            self._thread.join(_LOOP_STOP_TIMEOUT_S)
         try:
-            problem = None if self._application.ended else self._application.hand_back()
-        except Exception as error:
-            problem = f"{type(error).__name__}: {error}"
-        if problem:
-            _LOG.warning("detached, but %s", problem)
+            self._closing.close()
+        except Exception as error:  # it must not reach a driver program that is about to end
+            _LOG.warning("detached, but %s", error)
 
-    def _told(self, period: Turn) -> None:
-        self._last = period
-        if self._spark.sparkContext._jsc is None or self._application.ended:
+    def _after_turn(self, turn: Turn) -> None:
+        self._last = turn
+        if has_ended(self._spark):
             _LOG.info("the application has ended, and with it the attachment")
-            self._controller.stop()
-
-
-def _check_not_attached(spark: SparkSession) -> None:
-    if getattr(spark.sparkContext, _MARK, None) is not None:
-        raise PlantError(f"application {spark.sparkContext.appName!r} is attached already: detach it first")
-
-
-def _sla(sla: str | SLA) -> SLA:
-    return SLA.parse(sla) if isinstance(sla, str) else sla
-
-
-def _policy(policy: str | type[Policy], goal: Goal, options: Mapping[str, Any]) -> Policy:
-    return (
-        make_policy(policy, goal, options) if isinstance(policy, str) else policy(goal, make_options(policy, options))
-    )
+            self.detach()
 
 
 def _open(journal: Path | str | None) -> Journal:
@@ -191,10 +167,10 @@ def _open(journal: Path | str | None) -> Journal:
     return Journal(journal, keep_snapshots=A_DAY)
 
 
-def _start(application: Application, goal: Goal) -> Plan:
+def _first_plan(size: int, goal: Goal) -> Plan:
     """The executors there are, as far as the bounds allow."""
     least, most = goal.budget.minimum(OPERATOR), goal.budget.maximum(OPERATOR)
-    return Plan.initial(goal.topology, {OPERATOR: int(min(max(application.size, least), most))})
+    return Plan.initial(goal.topology, {OPERATOR: int(min(max(size, least), most))})
 
 
 def _budget(spark: SparkSession, least: int | None, most: int | None) -> Budget:

@@ -5,7 +5,7 @@ import pytest
 from pyspark import SparkConf, SparkContext
 
 from rheostat.errors import ConfigError, PlantError
-from rheostat.spark.act.dynamic_allocation import stop_own_allocation
+from rheostat.spark.act.actuators.dynamic_allocation import stop_own_allocation
 from rheostat.spark.cluster.embedded import ClusterAddress
 from rheostat.spark.install import jvm_helpers as helpers
 from rheostat.spark.install.jvm_extras import JvmExtras

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from rheostat.duration import human, seconds
 from rheostat.errors import ConfigError, PlantError, RheostatError
-from rheostat.spark.act.allocation import Allocation
+from rheostat.spark.act.actuators.allocation import AllocationClient
 from rheostat.spark.application import check_controllable
 from rheostat.spark.cluster.embedded import ClusterAddress, EmbeddedCluster
 from rheostat.spark.cluster.master_page import read_master_page
@@ -97,7 +97,7 @@ def _version(spark: SparkSession) -> str:
 
 def _control(spark: SparkSession) -> str:
     check_controllable(spark)
-    return f"{len(Allocation(spark).executors())} executors now on {spark.sparkContext.master}"
+    return f"{len(AllocationClient(spark).executors())} executors now on {spark.sparkContext.master}"
 
 
 def _pools(spark: SparkSession) -> str:

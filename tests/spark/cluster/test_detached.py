@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 _DRIVER = textwrap.dedent("""
     import sys, time
     from rheostat.spark.cluster.detached import connect
-    from rheostat.spark.act.dynamic_allocation import stop_own_allocation
+    from rheostat.spark.act.actuators.dynamic_allocation import stop_own_allocation
     from rheostat.spark.session import build_session
 
     settings = {

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 from pyspark.sql.functions import col
+from rheostat.spark.act.pools import Pools
 
 from rheostat.clock import WallClock
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, Snapshot
-from rheostat.spark.act.dynamic_allocation import start_own_allocation
-from rheostat.spark.act.pools import Pools
+from rheostat.spark.act.actuators.dynamic_allocation import start_own_allocation
 from rheostat.spark.observe.meter import Meter
 from rheostat.spark.plant import SparkPlant
 from rheostat.spark.query.per_record.record_function import per_record

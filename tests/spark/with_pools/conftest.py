@@ -6,19 +6,25 @@ import signal
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from rheostat.clock import WallClock
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
-from rheostat.spark.act.allocation import Allocation
-from rheostat.spark.act.dynamic_allocation import start_own_allocation
-from rheostat.spark.act.pools import Pools
+from rheostat.spark.act.actuators.allocation import AllocationClient
+from rheostat.spark.act.actuators.dynamic_allocation import start_dynamic_allocation
+from rheostat.spark.act.execute import Execution
+from rheostat.spark.act.executor_pools import ProfilePools
+from rheostat.spark.act.reconciler import Reconciler
 from rheostat.spark.plant import SparkPlant
+from rheostat.spark.query.unit import Unit
+from rheostat.spark.state.spark_state import SparkState
 from rheostat.topology import Operator, Source, Topology
 
 SUBSTREAMS = 4
@@ -29,7 +35,7 @@ PLAIN = Topology("plain", [Source("rows"), Operator("double", inputs="rows")])
 def elastic(spark: SparkSession) -> Iterator[SparkSession]:
     """The session, for tests that take its executors into their own hands."""
     yield spark
-    start_own_allocation(spark, {})
+    start_dynamic_allocation(spark, {})
 
 
 class Pipeline:
@@ -41,30 +47,37 @@ class Pipeline:
         self.spark.conf.set("spark.sql.shuffle.partitions", str(SUBSTREAMS))
         self.topology, self.plan = topology, plan
         self.folder = folder
-        self.pools = Pools(spark, topology, plan, unpinned=0, **options)
-        self.tasks: list[tuple[str, str | None, int]] = []
-        self.plant = SparkPlant(topology, self.pools, _sees_nothing, lambda *told: self.tasks.append(told)).start()
-        self.allocation = Allocation(spark)
-        self.query: StreamingQuery | None = None
+        self.pools = ProfilePools(spark, topology, plan, reserved=0, **options)
+        self.state = SparkState(self.pools.book, self.pools.placement)
+        self.runtime = OneQuery(topology)
+        execution = Execution(self.pools.actuators(self.runtime))
+        self._reconciler = Reconciler(self.state, self.pools, execution, self.pools.rules, WallClock(), plan)
+        self._reconciler.start()
+        self.plant = SparkPlant(NothingToSee(), self._reconciler)
+        self.allocation = AllocationClient(spark)
         self._files = 0
         (folder / "source").mkdir(parents=True)
+
+    @property
+    def query(self) -> StreamingQuery | None:
+        return self.runtime.query
 
     def close(self) -> None:
         try:
             if self.query is not None:
                 self.query.stop()
         finally:
-            self.plant.stop()
+            self._reconciler.stop()
             self.pools.close()
 
     def start(self, work: Callable[[DataFrame], DataFrame], mode: str) -> None:
         """Run `work` on the rows: in memory under the folder's name comes the result."""
         (operator,) = self.topology.operators
         source = self.spark.readStream.schema("key long, value long").option("maxFilesPerTrigger", 1)
-        rows = self.pools.place(operator, source.json(str(self.folder / "source")))
-        result = self.pools.place(operator, work(rows))
+        rows = self.pools.placement.place(operator, source.json(str(self.folder / "source")))
+        result = self.pools.placement.place(operator, work(rows))
         writer = result.writeStream.format("memory").queryName(self.folder.name).outputMode(mode)
-        self.query = writer.option("checkpointLocation", str(self.folder / "checkpoint")).start()
+        self.runtime.query = writer.option("checkpointLocation", str(self.folder / "checkpoint")).start()
 
     def feed(self, files: int = 1, rows: int = 40) -> None:
         """One more batch for each file."""
@@ -95,8 +108,7 @@ class Pipeline:
 
     def reached(self) -> bool | None:
         """For waiting: True when the plan is real, standbys included."""
-        report = self.pools.report
-        return (report.plan == self.plan and report.settled and self.plant.reached(self.plan) != frozenset()) or None
+        return (self.state.book.is_settled and self.plant.reached(self.plan) == self.plan.pool_of.keys()) or None
 
     def ran_on(self, query: StreamingQuery | None = None) -> dict[int, str]:
         """The executor of each task in the last stage of the newest job that is over, of this or another query."""
@@ -110,9 +122,14 @@ class Pipeline:
         rows = store.taskList(max(job.stageIds), 0, 1000)
         return {rows.apply(i).index(): rows.apply(i).executorId() for i in range(rows.size())}
 
+    def profile(self) -> ResourceProfile:
+        """Of the only pool's executors."""
+        (pool,) = self.state.book.pools.values()
+        return self.pools.profiles[pool.serving]
+
     def spark_ids(self) -> set[str]:
         """Of all that are in the pool."""
-        return {member.spark.id for member in self.pools.report.members if member.spark is not None}
+        return {member.executor.id for member in self.state.book.members() if member.executor is not None}
 
     def executors_ever(self) -> int:
         """How many executors the application has had so far."""
@@ -121,7 +138,7 @@ class Pipeline:
 
     def spark_id(self, number: int) -> str:
         """The Spark executor that serves under this number."""
-        (found,) = [m.spark for m in self.pools.report.members if m.number == number]
+        (found,) = [m.executor for m in self.state.book.members() if m.number == number]
         assert found is not None
         return found.id
 
@@ -185,5 +202,28 @@ def _processes() -> Iterator[tuple[int, dict[str, str]]]:
             yield int(folder.name), dict(pairwise(words))
 
 
-def _sees_nothing() -> Snapshot:
-    return Snapshot(WallClock().now(), ())
+class NothingToSee:
+    """A meter without figures."""
+
+    def read(self) -> Snapshot:
+        return Snapshot(WallClock().now(), ())
+
+
+class OneQuery:
+    """A runtime with the test's own query, which remembers how rows are to be spread."""
+
+    def __init__(self, topology: Topology) -> None:
+        (operator,) = topology.operators
+        self._unit = Unit(topology, (operator,))
+        self.query: StreamingQuery | None = None
+        self.groupings: list[tuple[str, Any]] = []
+
+    @property
+    def queries(self) -> dict[str, Any]:
+        return {} if self.query is None else {self._unit.name: SimpleNamespace(unit=self._unit, query=self.query)}
+
+    def timings(self, operator: str) -> None:
+        return None
+
+    def regroup(self, operator: str, grouping: Any) -> None:
+        self.groupings.append((operator, grouping))

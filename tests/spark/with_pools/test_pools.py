@@ -19,7 +19,7 @@ KEYED = Topology("keyed", [Source("rows"), Operator("count", inputs="rows", key=
 @pytest.fixture(scope="module")
 def counting(pipelines, eventually):
     """A keyed count in a pool of one executor and one warm standby, with a first batch behind it."""
-    pipeline = pipelines(KEYED, Plan.initial(KEYED, 1, standby={"count": 1}), patience_s=1.0)
+    pipeline = pipelines(KEYED, Plan.initial(KEYED, 1, standby={"count": 1}), shortage_after_s=1.0)
     pipeline.start(lambda df: df.groupBy("key").agg(sf.count("*"), sf.sum("value")), "complete")
     pipeline.run()
     eventually(pipeline.reached, "the first plan", 240)
@@ -106,4 +106,4 @@ def test_no_row_was_lost_or_doubled_over_all_of_this(counting):
     for row in counting.fed():
         values[row["key"]].append(row["value"])
     assert counting.result() == [(key, len(values[key]), sum(values[key])) for key in sorted(values)]
-    assert {member.phase for member in counting.pools.report.members} == {ExecutorPhase.ACTIVE}
+    assert {member.phase for member in counting.state.book.members()} == {ExecutorPhase.ACTIVE}

@@ -3,22 +3,24 @@ import threading
 import pytest
 
 from rheostat.errors import PlantError
-from rheostat.spark.act.allocation import Allocation
+from rheostat.spark.act.actuators.allocation import AllocationClient
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def test_executors_are_listed_with_their_profile_host_and_slots(pair):
-    listed = [each for each in pair.allocation.executors() if each.profile == pair.pools.profile("double").id]
+    listed = [each for each in pair.allocation.executors() if each.profile == pair.profile().id]
     assert [each.slots for each in listed] == [1, 1]
     assert all(each.host.startswith("127.0.0.") for each in listed)
-    assert {each.id for each in listed} == {member.spark.id for member in pair.pools.report.members}
+    assert {each.id for each in listed} == {member.executor.id for member in pair.state.book.members()}
 
 
 def test_a_busy_executor_is_not_killed_and_an_idle_one_is(pair, tmp_path, eventually):
     held, release = tmp_path / "held", tmp_path / "release"
-    everyone = [member.spark.id for member in pair.pools.report.members]
-    df = pair.pools.place("double", pair.spark.range(2, numPartitions=2).mapInArrow(holding(held, release), "id long"))
+    everyone = [member.executor.id for member in pair.state.book.members()]
+    df = pair.pools.placement.place(
+        "double", pair.spark.range(2, numPartitions=2).mapInArrow(holding(held, release), "id long")
+    )
     job = threading.Thread(target=df.collect)
     job.start()
     try:
@@ -37,7 +39,7 @@ def test_a_busy_executor_is_not_killed_and_an_idle_one_is(pair, tmp_path, eventu
 
 def test_a_local_master_has_nothing_to_allocate():
     with pytest.raises(PlantError, match=r"master 'local\[2\]' has no executors to allocate"):
-        Allocation(LocalSession())
+        AllocationClient(LocalSession())
 
 
 def holding(held, release):

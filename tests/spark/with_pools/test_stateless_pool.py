@@ -3,6 +3,7 @@
 import pytest
 
 from rheostat.decision import Scale
+from rheostat.spark.query.grouping.row_groupings import Evenly
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -26,4 +27,4 @@ def test_no_row_is_lost_or_doubled_while_a_stateless_pool_changes(pair, eventual
     eventually(pair.reached, "two again", 240)
     pair.run()
     assert pair.result() == sorted((row["key"], 2 * row["value"]) for row in pair.fed())
-    assert pair.tasks[-1] == ("double", None, 2)
+    assert pair.runtime.groupings[-1] == ("double", Evenly(2))

@@ -5,8 +5,8 @@ from pyspark.sql import functions as sf
 
 from rheostat.decision import Scale
 from rheostat.plan import Plan
-from rheostat.spark.act.executor_preferences import Seats
-from rheostat.spark.act.state_location import Switch
+from rheostat.spark.act.actuators.state_location import StateLocation
+from rheostat.spark.install import jvm_helpers
 from rheostat.topology import Operator, Source, Topology
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -15,18 +15,16 @@ KEYED = Topology("keyed", [Source("rows"), Operator("count", inputs="rows", key=
 
 
 def test_pools_change_and_substreams_move_by_plain_spark_alone(pipelines, eventually, monkeypatch, caplog):
-    def switch(operator):
-        return Switch.of(pipeline.spark, pipeline.query) if pipeline.query else None
-
-    monkeypatch.setattr(Seats, "can_be_had", lambda spark: False)
-    pipeline = pipelines(KEYED, Plan.initial(KEYED, 2, standby={"count": 1}), switches=switch)
-    assert "without the JVM helpers there are no warm standbys" in caplog.text
+    monkeypatch.setattr(jvm_helpers, "is_loaded", lambda jvm: False)
+    pipeline = pipelines(KEYED, Plan.initial(KEYED, 2, standby={"count": 1}))
+    assert "without the JVM helpers there are no standbys" in caplog.text
     pipeline.start(lambda df: df.groupBy("key").agg(sf.sum("value")), "complete")
     eventually(pipeline.reached, "two executors and no standby", 240)
     pipeline.run()
     executors = [pipeline.spark_id(number) for number in (0, 1)]
     wanted = tuple(executors[number] for number in pipeline.plan.assignment["count"])
-    eventually(lambda: switch("count").owners() == wanted or None, "the substreams to be shown round", 60)
+    location = StateLocation(pipeline.spark, pipeline.query)
+    eventually(lambda: location.owners() == wanted or None, "the substreams to move", 60)
     pipeline.run()
     assert pipeline.ran_on() == dict(enumerate(wanted))
     pipeline.feed(3)

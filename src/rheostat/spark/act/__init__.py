@@ -1,1 +1,1 @@
-"""Makes the executors and queries of an application what a plan wants."""
+"""The acting side: makes executors and queries what a plan wants."""

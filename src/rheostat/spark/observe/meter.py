@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 
 from rheostat.clock import Clock
 from rheostat.snapshot import ExecutorPhase, ExecutorState, OperatorState, Snapshot, StreamState, SubstreamState
+from rheostat.spark.act.actuators.task_counts import USUAL_GROUPING
 from rheostat.spark.act.pools import PoolMember, PoolsReport
-from rheostat.spark.act.task_counts import USUAL_GROUPING
 from rheostat.spark.observe.counters import Odometer, Portion, Rows, merged
 from rheostat.spark.observe.executor_time import useful_times
 from rheostat.spark.observe.node_usage import Nodes

@@ -7,7 +7,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from rheostat.grouping.check import KEY, LOAD_AWARE
 from rheostat.snapshot import Batch, Latency, OperatorState, Snapshot, SubstreamState
-from rheostat.spark.act.task_counts import USUAL_GROUPING
+from rheostat.spark.act.actuators.task_counts import USUAL_GROUPING
 from rheostat.spark.observe.counters import Portion, Split, Spread, Traffic, merged
 from rheostat.spark.observe.query_progress import parse_progress
 from rheostat.spark.observe.service_variation import ServiceSpread

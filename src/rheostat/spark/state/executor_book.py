@@ -88,18 +88,20 @@ class SiteBook:
     """The executors of one site, and how many are wanted there.
 
     `short_since_s` is the time since which executors are missing. `lost_member` is true from the unexpected death of a
-    serving executor until its replacement serves.
+    serving executor until its replacement serves. With `may_serve_cold` the first executor serves before it is warm:
+    nothing else serves then.
     """
 
     wanted: PoolPlan
     members: dict[str, Member] = field(default_factory=dict)
+    may_serve_cold: bool = True
     short_since_s: float | None = None
     lost_member: bool = False
 
     def copy(self) -> Self:
         return type(self)(
-            self.wanted, {id_: copy(member) for id_, member in self.members.items()}, self.short_since_s,
-            self.lost_member,
+            self.wanted, {id_: copy(member) for id_, member in self.members.items()}, self.may_serve_cold,
+            self.short_since_s, self.lost_member,
         )  # fmt: skip
 
     def having(self, *phases: ExecutorPhase) -> list[Member]:

@@ -1,0 +1,1 @@
+"""The calls by which Spark is changed: executors, stages, queries."""

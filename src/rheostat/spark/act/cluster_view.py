@@ -1,0 +1,42 @@
+"""Cluster view: what the reconciler is given: what the cluster shows now, and the rules that never change."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rheostat.spark.state.executor_book import PoolSite, SparkExecutor
+from rheostat.spark.state.query_groups import Groups
+from rheostat.topology import Topology
+
+DEFAULT_PROFILE = 0
+"""The id of the resource profile of executors that no pool asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    """The cluster at one moment. `profiles` are the resource profiles of sites, `jobs` the jobs under way, `warmed_up`
+    executors whose warm-up has ended, `groups` the operators that share a query."""
+
+    executors: tuple[SparkExecutor, ...] = ()
+    jobs: frozenset[int] = frozenset()
+    profiles: Mapping[PoolSite, int] = field(default_factory=dict)
+    warmed_up: frozenset[str] = frozenset()
+    groups: Groups = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What stays the same while the reconciler runs.
+
+    `can_route`: executors can be kept free of work. `nodes` pins whole pools to a node, until a plan has all of a pool
+    elsewhere. `reserved` executors of the default profile are kept for work outside all pools, such as
+    sources. It is None where the default profile is a pool's own: then executors of other profiles are not ours, and
+    `others` is how many of them the application wants. `cores_max` is how many executors `spark.cores.max` allows.
+    """
+
+    topology: Topology
+    can_route: bool
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    reserved: int | None = 1
+    others: Mapping[int, int] = field(default_factory=dict)
+    cores_max: int | None = None
+    shortage_after_s: float = 15.0

@@ -1,0 +1,171 @@
+"""Executor pools: the executors that a plant can have, and what is needed to see and to change them.
+
+- `ProfilePools`: pools by resource profile, one for each pool of a plan. What a topology has on a cluster.
+- `DefaultPool`: one pool of all executors of the default profile. What an application has that is attached to.
+- `NoExecutors`: none, on a local master, where one process does everything.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+from rheostat.plan import Plan
+from rheostat.spark.act.actuators.allocation import AllocationClient
+from rheostat.spark.act.actuators.executor_control import ExecutorControl
+from rheostat.spark.act.actuators.resource_profiles import ResourceProfiles
+from rheostat.spark.act.actuators.warm_up import WarmUps
+from rheostat.spark.act.cluster_view import DEFAULT_PROFILE, ClusterView, Rules
+from rheostat.spark.act.execute import (
+    Actuators,
+    AllocationActuators,
+    QueryActuators,
+    StageActuators,
+    StateActuators,
+)
+from rheostat.spark.act.pool_sites import first_book
+from rheostat.spark.query.runtime import Runtime
+from rheostat.spark.state.executor_book import ExecutorBook, PoolSite
+from rheostat.spark.state.query_groups import Groups
+from rheostat.spark.state.stage_placement import Unplaced, stage_placement
+from rheostat.topology import Topology
+
+_RESERVED = 1
+"""Executors outside all pools, for work that is no operator's, such as sources. Without any it would wait for ever."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class ProfilePools:
+    """The pools of `plan` by resource profile. Spark's dynamic allocation is stopped.
+
+    `nodes` pins pools to nodes, by pool. `directory` is a place that all executors see, for warm-ups.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        topology: Topology,
+        plan: Plan,
+        *,
+        groups: Groups = (),
+        nodes: Mapping[str, str] | None = None,
+        directory: str | None = None,
+        reserved: int = _RESERVED,
+        shortage_after_s: float = 15.0,
+    ) -> None:
+        self._spark, self._reserved = spark, reserved
+        self._allocation = AllocationClient(spark)
+        self.profiles = ResourceProfiles(spark, self._allocation)
+        self._warm_ups = WarmUps(spark, directory)
+        self.book = first_book(plan, groups, nodes or {})
+        sites = {operator: self.book.pools[pool].serving for operator, pool in self.book.pool_of.items()}
+        self.placement = stage_placement(
+            spark, {operator: self.profiles.create(site) for operator, site in sites.items()}
+        )
+        if not self.placement.can_route:
+            _LOG.warning(
+                "without the JVM helpers there are no standbys, and new executors get work before they are warm"
+            )
+        self.rules = Rules(
+            topology, self.placement.can_route, nodes or {}, reserved=reserved, shortage_after_s=shortage_after_s
+        )
+        self._control = ExecutorControl(spark, f"topology {topology.name!r}")
+        self._control.take_over()
+
+    def view(self, groups: Groups) -> ClusterView:
+        return ClusterView(
+            self._allocation.executors(),
+            self._allocation.active_jobs(),
+            self.profiles.ids,
+            self._warm_ups.finished(),
+            groups,
+        )
+
+    def actuators(self, runtime: Runtime) -> list[Actuators]:
+        stages = StageActuators(self._spark, self.rules.topology, self.placement, self.profiles, self._warm_ups)
+        moves = [] if self.placement.can_route else [StateActuators(self._spark, runtime)]
+        return [stages, *moves, AllocationActuators(self._allocation), QueryActuators(runtime)]
+
+    def close(self) -> None:
+        """End all executors of the pools, busy or not."""
+        self._control.end_pools(self._allocation, self.profiles.ids.values(), self._reserved)
+
+
+class NoExecutors:
+    """A local master: the number of tasks per batch stands for executors."""
+
+    def __init__(self, topology: Topology, plan: Plan) -> None:
+        self.book, self.placement = ExecutorBook.of_local_master(plan), Unplaced()
+        self.rules = Rules(topology, can_route=False)
+        _LOG.warning("a local master has no executors to scale: the number of tasks per batch stands for them")
+
+    def view(self, groups: Groups) -> ClusterView:
+        return ClusterView(groups=groups)
+
+    def actuators(self, runtime: Runtime) -> list[Actuators]:
+        return [QueryActuators(runtime)]
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+
+class DefaultPool:
+    """All executors of the default profile, as the pool of the only operator of `topology`.
+
+    Executors of other profiles stay as they are. With `take_over` Spark's dynamic allocation is stopped, until `close`.
+    """
+
+    def __init__(self, spark: SparkSession, topology: Topology, *, take_over: bool) -> None:
+        (operator,) = topology.operators
+        self._site = PoolSite(operator)
+        self._control = ExecutorControl(spark, "an attachment")
+        self._allocation = AllocationClient(spark)
+        others = Counter(executor.profile for executor in self._allocation.executors())
+        targets = self._control.take_over() if take_over else {}
+        self.book, self.placement = first_book(Plan.initial(topology), (), {}), Unplaced()
+        self.rules = Rules(
+            topology,
+            can_route=False,
+            reserved=None,
+            others={profile: n for profile, n in {**others, **targets}.items() if profile != DEFAULT_PROFILE},
+            cores_max=_executors_within_cores_max(spark),
+            shortage_after_s=60.0,
+        )
+
+    @property
+    def stopped_dynamic_allocation(self) -> bool:
+        return self._control.had_dynamic_allocation
+
+    @property
+    def size(self) -> int:
+        """How many executors there are now."""
+        return sum(executor.profile == DEFAULT_PROFILE for executor in self._allocation.executors())
+
+    def view(self, groups: Groups) -> ClusterView:
+        executors, jobs = self._allocation.executors(), self._allocation.active_jobs()
+        return ClusterView(executors, jobs, {self._site: DEFAULT_PROFILE}, groups=groups)
+
+    def actuators(self) -> list[Actuators]:
+        return [AllocationActuators(self._allocation)]
+
+    def close(self) -> None:
+        """Let Spark allocate again if it did, starting from the executors there are now."""
+        if self._control.has_ended:
+            return
+        targets = {**self.rules.others, DEFAULT_PROFILE: self.size} if self._control.had_dynamic_allocation else {}
+        self._control.hand_back(targets)
+
+
+def has_executors(spark: SparkSession) -> bool:
+    """Whether the session's master has executors that can be added and removed."""
+    master = str(spark.sparkContext.master)
+    return not master.startswith("local") or master.startswith("local-cluster")
+
+
+def _executors_within_cores_max(spark: SparkSession) -> int | None:
+    """What `spark.cores.max` leaves room for; None where it is not set, or the size of an executor is not known."""
+    conf = spark.sparkContext.getConf()
+    cores, each = conf.get("spark.cores.max"), conf.get("spark.executor.cores")
+    return int(cores) // int(each) if cores and each else None

@@ -1,0 +1,96 @@
+"""Instructions: what the reconciler wants done on Spark. `execute` carries them out; tests compare lists of them.
+
+`CreateProfile`, `WarmUp`, `Decommission` and `Kill` are issued once. The others state how something shall be, and are
+issued each time: what is so already is not done again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rheostat.spark.state.executor_book import PoolSite, SparkExecutor
+from rheostat.spark.state.query_groups import Groups
+
+
+@dataclass(frozen=True, slots=True)
+class CreateProfile:
+    """Make a resource profile for executors at `site`."""
+
+    site: PoolSite
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Send the operator's work to executors at `site`: substream i to the i-th of `by_substream`, the rest to any of
+    `serving`."""
+
+    operator: str
+    site: PoolSite
+    serving: tuple[SparkExecutor, ...]
+    by_substream: tuple[SparkExecutor, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUp:
+    """Run throwaway work on these executors, of the kind that the operators will bring."""
+
+    site: PoolSite
+    executors: tuple[SparkExecutor, ...]
+    operators: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Decommission:
+    """Have Spark give no more tasks to these executors, for good."""
+
+    executor_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestTotals:
+    """Ask for this many executors by resource profile; a profile that is left out gets none."""
+
+    totals: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """End these executors, as far as they are idle."""
+
+    executor_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitForLocality:
+    """Whether tasks wait for the executor that has their state, or run anywhere."""
+
+    wait: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRows:
+    """Spread the rows of a stateless operator over this many tasks. `query` is the group of operators it runs in."""
+
+    operator: str
+    grouping: str | None
+    tasks: int
+    query: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RearrangeQueries:
+    """Have these groups of operators share a query, and all others run alone."""
+
+    groups: Groups
+
+
+Instruction = (
+    CreateProfile
+    | Route
+    | WarmUp
+    | Decommission
+    | RequestTotals
+    | Kill
+    | WaitForLocality
+    | GroupRows
+    | RearrangeQueries
+)

@@ -1,0 +1,84 @@
+"""Plan progress: how much of a plan is real, and what stands in the way of the rest. Pure functions on a book."""
+
+from collections.abc import Iterator
+
+from rheostat.describe import executors
+from rheostat.duration import human
+from rheostat.plan import Plan
+from rheostat.snapshot import ExecutorPhase
+from rheostat.spark.act import draining
+from rheostat.spark.act.cluster_view import Rules
+from rheostat.spark.act.pool_sites import planned_node
+from rheostat.spark.state.executor_book import ExecutorBook, PoolSite
+from rheostat.spark.state.query_groups import Groups, differing
+
+
+def reached(plan: Plan, book: ExecutorBook, groups: Groups) -> frozenset[str]:
+    """The operators for which what runs is what `plan` wants."""
+    rearranging = differing(groups, plan.fused)
+    return frozenset(name for name in plan.pool_of if name not in rearranging and _is_real(plan, name, book))
+
+
+def is_settled(plan: Plan, book: ExecutorBook, groups: Groups) -> bool:
+    """Whether nothing is left to be done: standbys are warm, and what is not in `plan` is gone."""
+    return book.is_settled and book.pools.keys() == plan.pools.keys() and not differing(groups, plan.fused)
+
+
+def obstacles(plan: Plan, book: ExecutorBook, now_s: float, rules: Rules) -> list[str]:
+    """What stands in the way of `plan`. Notes in `book` since when executors are missing."""
+    shortages = [shortage for site in book.sites if (shortage := _shortage(book, site, now_s, rules)) is not None]
+    return [*shortages, *_misplaced(plan, book, rules), *_stuck(plan, book, rules)]
+
+
+def _is_real(plan: Plan, operator: str, book: ExecutorBook) -> bool:
+    name = plan.pool_of[operator]
+    if book.pool_of.get(operator) != name:
+        return False
+    pool, wanted = book.pools[name], plan.pools[name]
+    site = book.sites[pool.serving]
+    if set(site.wanted.executors) != set(wanted.executors):
+        return False
+    if not book.virtual and not (site.serves_as_wanted and planned_node(wanted) in (None, pool.serving.node)):
+        return False
+    return operator not in plan.assignment or book.owner_numbers(operator) == plan.assignment[operator]
+
+
+def _shortage(book: ExecutorBook, site: PoolSite, now_s: float, rules: Rules) -> str | None:
+    """Executors that were requested and have not registered for longer than `shortage_after_s`."""
+    members, after_s = book.sites[site], rules.shortage_after_s
+    wanted = draining.total(members)
+    missing = wanted - sum(not member.ending for member in members.members.values())
+    if missing <= 0:
+        members.short_since_s = None
+        members.lost_member &= bool(members.having(ExecutorPhase.STARTING))
+        return None
+    if members.short_since_s is None:
+        members.short_since_s = now_s
+    if rules.cores_max is not None and wanted > rules.cores_max:
+        return f"{executors(wanted)} cannot be had: spark.cores.max allows {rules.cores_max}"
+    if now_s - members.short_since_s < after_s:
+        return None
+    members.lost_member = False
+    return (
+        f"pool {site.pool!r} has waited longer than {human(after_s)} for {missing} of its {wanted} executors: "
+        "the cluster may have no free cores or memory for them"
+    )
+
+
+def _misplaced(plan: Plan, book: ExecutorBook, rules: Rules) -> Iterator[str]:
+    for name, wanted in plan.pools.items():
+        nodes = sorted({location.node for location in wanted.locations.values()})
+        if name not in book.pools or not nodes or nodes == [book.pools[name].serving.node]:
+            continue
+        if planned_node(wanted) is None:
+            where = f"on {nodes[0]} in part" if len(nodes) == 1 else f"on {' and '.join(nodes)} at once"
+            yield f"pool {name!r} cannot be {where}: on Spark a pool is placed as a whole"
+        elif not rules.can_route:
+            yield f"pool {name!r} cannot move to {nodes[0]!r} while it runs: that needs the JVM helpers"
+
+
+def _stuck(plan: Plan, book: ExecutorBook, rules: Rules) -> Iterator[str]:
+    for operator, pool in plan.pool_of.items():
+        serving = book.pool_of[operator]
+        if serving != pool and not rules.can_route:
+            yield f"operator {operator!r} stays in pool {serving!r}: a change while it runs needs the JVM helpers"

@@ -1,0 +1,94 @@
+"""Wiring: constructs Spark plants, top to bottom: state, runtime, reconciler, meter, plant."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from pyspark.sql import SparkSession
+
+from rheostat.clock import WallClock
+from rheostat.plan import Plan
+from rheostat.snapshot import Snapshot
+from rheostat.spark.act.execute import Execution
+from rheostat.spark.act.executor_pools import DefaultPool, NoExecutors, ProfilePools, has_executors
+from rheostat.spark.act.reconciler import Reconciler
+from rheostat.spark.cluster.embedded import NodeStatus
+from rheostat.spark.observe.meter import Meter
+from rheostat.spark.plant import SparkPlant
+from rheostat.spark.query.run_directory import RunDirectory
+from rheostat.spark.query.runtime import Runtime
+from rheostat.spark.query.sinks import Sink
+from rheostat.spark.state.query_groups import QueryGroups
+from rheostat.spark.state.spark_state import SparkState
+from rheostat.topology import Topology
+
+
+class TopologyPlant(NamedTuple):
+    """A topology that runs on Spark: the plant, and its queries."""
+
+    plant: SparkPlant
+    runtime: Runtime
+
+
+@contextmanager
+def topology_plant(
+    spark: SparkSession,
+    topology: Topology,
+    plan: Plan,
+    directory: RunDirectory,
+    *,
+    sinks: Mapping[str, Sink | Path | str] | None = None,
+    nodes: Mapping[str, str] | None = None,
+    known_nodes: Sequence[NodeStatus] = (),
+    base: Snapshot | None = None,
+) -> Iterator[TopologyPlant]:
+    """Run `topology` as `plan` says until the block ends.
+
+    `nodes` pins pools to nodes, by operator. `known_nodes` are those of a cluster of our own. `base` is the last
+    snapshot of an earlier run: counters continue from there.
+    """
+    groups, clock = QueryGroups(directory.queries), WallClock()
+    with ExitStack() as ending:
+        pools: ProfilePools | NoExecutors
+        if has_executors(spark):
+            # An operator that shares a pool now may have one of its own later.
+            by_pool = {plan.pool_of.get(name, name): node for name, node in (nodes or {}).items()}
+            pinned = {**(nodes or {}), **by_pool}
+            place = str(directory.path)
+            pools = ProfilePools(spark, topology, plan, groups=groups.now, nodes=pinned, directory=place)
+        else:
+            pools = NoExecutors(topology, plan)
+        ending.callback(pools.close)
+        state = SparkState(pools.book, pools.placement, groups)
+        runtime = Runtime(topology, spark, directory, sinks=sinks, placement=state.placement, groups=groups)
+        reconciler = Reconciler(state, pools, Execution(pools.actuators(runtime)), pools.rules, clock, plan)
+        meter = Meter()
+        reconciler.start()
+        ending.callback(reconciler.stop)
+        runtime.start()
+        ending.callback(runtime.stop)
+        yield TopologyPlant(SparkPlant(meter, reconciler), runtime)
+
+
+class AttachedPlant(NamedTuple):
+    """An application that is attached to: the plant, and the pool of all its executors."""
+
+    plant: SparkPlant
+    pool: DefaultPool
+
+
+@contextmanager
+def attached_plant(spark: SparkSession, topology: Topology, *, dry_run: bool) -> Iterator[AttachedPlant]:
+    """The application of `spark` as a plant until the block ends. `topology` has one operator, for all its queries."""
+    clock = WallClock()
+    with ExitStack() as ending:
+        pool = DefaultPool(spark, topology, take_over=not dry_run)
+        ending.callback(pool.close)
+        state = SparkState(pool.book, pool.placement)
+        reconciler = Reconciler(state, pool, Execution(pool.actuators()), pool.rules, clock)
+        meter = Meter()
+        reconciler.step()
+        reconciler.start()
+        ending.callback(reconciler.stop)
+        yield AttachedPlant(SparkPlant(meter, reconciler), pool)
