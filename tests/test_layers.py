@@ -32,10 +32,15 @@ MAY_KNOW: dict[str, set[str]] = {
 }
 EVERYTHING = set(MAY_KNOW)
 
-# The parts of the Spark plant: each knows only those before it.
+# The parts of the Spark plant: each knows only those before it. Observing and acting do not know each other.
 SPARK = (
-    "processes", "install", "cluster", "session", "streams", "query", "act", "observe", "executor_numbers", "draining",
-    "application", "plant", "doctor",
+    "processes", "install", "cluster", "session", "target", "state", "streams", "query", "observe", "act", "plant",
+    "attach", "wiring", "doctor",
+)  # fmt: skip
+
+# Parts of the acting side that decide without asking Spark anything.
+PURE_ACTING = (
+    "instructions", "cluster_view", "executor_numbers", "draining", "pool_sites", "plan_progress", "reconcile",
 )  # fmt: skip
 
 
@@ -79,8 +84,29 @@ def test_the_parts_of_the_spark_plant_build_on_each_other(path: Path) -> None:
     part = path.relative_to(PACKAGE / "spark").parts[0].removesuffix(".py")
     if part == "__init__":
         return
-    below = SPARK[: SPARK.index(part) + 1]
-    assert set(imports(path, "rheostat.spark")) <= set(below)
+    below = set(SPARK[: SPARK.index(part) + 1])
+    assert set(imports(path, "rheostat.spark")) <= below
+
+
+@pytest.mark.parametrize(
+    "name", [*(f"act/{name}" for name in PURE_ACTING), "state/executor_book", "state/query_groups"]
+)
+def test_what_decides_on_executors_asks_spark_nothing(name: str) -> None:
+    source = (PACKAGE / "spark" / f"{name}.py").read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(source)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        for imported in names:
+            assert not imported.startswith(("pyspark", "py4j", "rheostat.spark.act.actuators")), f"{name}: {imported}"
+            assert imported != "rheostat.spark.state.stage_placement"
+
+
+@pytest.mark.parametrize(("side", "other"), [("observe", "act"), ("act", "observe")])
+def test_observing_and_acting_on_spark_do_not_know_each_other(side: str, other: str) -> None:
+    paths = list((PACKAGE / "spark" / side).rglob("*.py"))
+    assert paths
+    for path in paths:
+        assert other not in imports(path, "rheostat.spark"), f"{path.relative_to(PACKAGE)} must not know {other}"
 
 
 def test_the_plants_know_neither_each_other_nor_a_policy() -> None:
