@@ -181,18 +181,6 @@ class Runtime:
                     raise PlantError(f"{change} cannot be changed: topology {self.topology.name!r} does not run")
                 self._make(change)
 
-    def drain(self) -> None:
-        """Wait until everything that the sources have now, and all that follows from it, is in committed batches."""
-        for query in self._queries.values():
-            if query.unit.source is not None and query.query is not None:
-                query.query.processAllAvailable()
-        quiet = 0
-        # Around a loop records may slip past the first look, but not past a second one.
-        while quiet < 2:
-            if self.wait(_POLL_S):
-                raise PlantError(f"topology {self.topology.name!r} was stopped before it was drained")
-            quiet = 0 if any(query.has_rows for query in self._queries.values()) else quiet + 1
-
     def _query_of(self, operator: str) -> UnitQuery:
         for query in self._queries.values():
             if operator in query.unit.parts:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from drain import drain
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
@@ -95,7 +96,7 @@ def topology(inbox: Inbox, *last: Operator) -> Topology:
 
 def counts(runtime: Runtime) -> dict[str, int]:
     """The last number of each word; a row that was lost or doubled makes it a wrong one."""
-    runtime.drain()
+    drain(runtime)
     last: dict[str, int] = {}
     for row in runtime.results(*runtime.topology.terminals).collect():
         word = row["word"].lower()
@@ -107,7 +108,7 @@ def begin(runtime: Runtime, inbox: Inbox) -> None:
     """Give every query the two batches that others need to go on from."""
     for _ in range(2):
         inbox.add(1)
-        runtime.drain()
+        drain(runtime)
 
 
 def test_counts_stay_exact_while_operators_are_fused_and_split_and_somebody_dies_in_between(
@@ -171,7 +172,7 @@ def test_an_operator_that_remembers_something_without_a_key_is_left_as_it_is(inb
     runtime = start(once, loud)
     begin(runtime, inbox)
     inbox.add(1)
-    runtime.drain()
+    drain(runtime)
     with pytest.raises(PlantError, match="'once' remembers something between batches but has no key"):
         runtime.rearrange([("once", "loud")])
     assert counts(runtime) == dict.fromkeys(inbox.words, 1)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from drain import drain
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
@@ -217,7 +218,7 @@ def test_a_running_operator_learns_with_one_batch_and_spreads_the_next_by_it(
             draft = inbox / f".{batch}"
             draft.write_text("".join(f"{value}\n" for value in drawn(400, batch)))
             draft.rename(inbox / f"{batch}.txt")
-            runtime.drain()
+            drain(runtime)
         rows = [(row["batch"], row["value"]) for row in runtime.results("same").collect()]
         timings = runtime.timings("same")
     assert sorted(rows) == sorted((batch, str(value)) for batch in range(4) for value in drawn(400, batch))

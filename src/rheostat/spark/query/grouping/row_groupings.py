@@ -7,7 +7,7 @@ Spark packs files in falling order of size, closing a task when the next file wo
 computed here to find the smallest cap that needs no more tasks than wanted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -97,20 +97,6 @@ class ByKey:
 
     def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
         return df.repartition(self.tasks, sf.col(f"`{self.column}`"))
-
-
-@dataclass(frozen=True, slots=True)
-class Computed:
-    """Each row to the task whose number `number` computes; numbers outside 0 .. tasks − 1 wrap around."""
-
-    tasks: int
-    number: Callable[[DataFrame], Column]
-
-    def __post_init__(self) -> None:
-        _check(self.tasks)
-
-    def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
-        return by_number(df, self.tasks, self.number(df))
 
 
 def by_number(df: DataFrame, tasks: int, number: Column) -> DataFrame:
