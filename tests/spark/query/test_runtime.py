@@ -13,12 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from rheostat.errors import ConfigError, PlantError, TopologyError
-from rheostat.spark.query.assembly import final_rows
 from rheostat.spark.query.failure import QueryError
 from rheostat.spark.query.grouping.row_groupings import Evenly
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.query.runtime import Runtime
-from rheostat.spark.query.schema import emits
+from rheostat.spark.query.user_functions import emits, final_rows
 from rheostat.spark.streams.entry_times import entered_at
 from rheostat.topology import Operator, Source, Topology
 
@@ -400,14 +399,14 @@ def topology_with(inbox: Inbox, **operator: Any) -> Topology:
             {"function": lambda df: 1 / 0},
             r"operator 'only': ZeroDivisionError: division by zero; .*test_runtime\.py, line \d+",
         ),
-        ({"function": lambda df: None}, "operator 'only' must make a streaming DataFrame of 'only', not None"),
+        ({"function": lambda df: None}, "operator 'only' must return a streaming DataFrame for 'only', not None"),
         (
             {"function": lambda df: {"a": df}},
-            r"operator 'only' declares the outputs none and its function makes \['a'\]",
+            r"operator 'only' declares the outputs none and its function returns \['a'\]",
         ),
         (
             {"outputs": ["a", "b"]},
-            r"operator 'only' declares the outputs \['a', 'b'\] and its function makes a single one",
+            r"operator 'only' declares the outputs \['a', 'b'\] and its function returns a single one",
         ),
         ({"function": None}, "operator 'only' has no function"),
         ({"function": lambda df: df.select(sf.lit(None).alias("x"))}, "operator 'only': column 'x' has no type"),

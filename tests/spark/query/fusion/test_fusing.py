@@ -12,7 +12,7 @@ from pyspark.sql import functions as sf
 
 from rheostat.errors import PlantError
 from rheostat.spark.query.failure import QueryError
-from rheostat.spark.query.fusion.checkpoint_migration import carry_over
+from rheostat.spark.query.fusion.checkpoint_migration import migrate_checkpoints
 from rheostat.spark.query.fusion.query_changes import changes_between
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.query.run_directory import RunDirectory
@@ -124,7 +124,7 @@ def test_counts_stay_exact_while_operators_are_fused_and_split_and_somebody_dies
         assert runtime.fused == tuple(groups)
     inbox.add(6)
     with monkeypatch.context() as patched:
-        patched.setattr(runtime.directory, "now_runs", _dies)
+        patched.setattr(runtime.directory, "record_queries", _dies)
         with pytest.raises(OSError, match="no space"):
             runtime.rearrange([])
     assert runtime.fused == tuple(PAIR)
@@ -173,7 +173,7 @@ def test_an_operator_that_remembers_something_without_a_key_is_left_as_it_is(inb
     begin(runtime, inbox)
     inbox.add(1)
     drain(runtime)
-    with pytest.raises(PlantError, match="'once' remembers something between batches but has no key"):
+    with pytest.raises(PlantError, match="'once' keeps state between batches but has no key"):
         runtime.rearrange([("once", "loud")])
     assert counts(runtime) == dict.fromkeys(inbox.words, 1)
 
@@ -188,6 +188,6 @@ def _fuse_at_rest(folder: Path, topology: Topology) -> None:
     directory = RunDirectory(folder, topology, queries)
     then = [("lines",), *PAIR]
     (change,) = changes_between(topology, queries, then)
-    carry_over(change, directory.checkpoint, directory.stream)
-    directory.now_runs(then)
+    migrate_checkpoints(change, directory.checkpoint, directory.stream)
+    directory.record_queries(then)
     directory.release()

@@ -1,4 +1,4 @@
-"""Queries of a chain that end one after the other, without Spark."""
+"""Query replacement: the queries of a chain stop one after the other, without Spark."""
 
 import threading
 from types import SimpleNamespace
@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from rheostat.errors import PlantError
-from rheostat.spark.query.fusion.stop_chain import wind_down
+from rheostat.spark.query.fusion.query_replacement import stop_chain
 
 
 class FakeQuery:
@@ -38,7 +38,7 @@ class FakeQuery:
 
 def test_the_first_ends_at_once_and_the_next_when_it_has_taken_all_that_was_published():
     log = []
-    wind_down([FakeQuery("a", log, rows=9, busy=2), FakeQuery("b", log, rows=2)], threading.Event())
+    stop_chain([FakeQuery("a", log, rows=9, busy=2), FakeQuery("b", log, rows=2)], threading.Event())
     assert log == [
         "a closed", "a stopped", "a settled",
         "b looked at", "b looked at", "b looked at", "b closed", "b stopped", "b settled",
@@ -49,18 +49,18 @@ def test_one_that_has_died_is_not_waited_for():
     log = []
     dead = FakeQuery("b", log, rows=10**9)
     dead.is_active = False
-    wind_down([FakeQuery("a", log), dead], threading.Event())
+    stop_chain([FakeQuery("a", log), dead], threading.Event())
     assert log[-1] == "b settled"
 
 
-def test_it_is_given_up_when_all_are_to_stop():
-    given_up, log = threading.Event(), []
-    given_up.set()
-    with pytest.raises(PlantError, match="'b' was to end with others"):
-        wind_down([FakeQuery("a", log), FakeQuery("b", log, rows=10**9)], given_up)
+def test_it_is_stopping_when_all_are_to_stop():
+    stopping, log = threading.Event(), []
+    stopping.set()
+    with pytest.raises(PlantError, match="'b' was being replaced when the whole topology was stopped"):
+        stop_chain([FakeQuery("a", log), FakeQuery("b", log, rows=10**9)], stopping)
     assert "b closed" not in log
 
 
-def test_patience_has_an_end():
-    with pytest.raises(PlantError, match="'a' did not finish what it has in time"):
-        wind_down([FakeQuery("a", [], busy=10**9)], threading.Event(), patience_s=0.0)
+def test_a_query_that_never_finishes_is_a_timeout():
+    with pytest.raises(PlantError, match="'a' did not finish its batches in time"):
+        stop_chain([FakeQuery("a", [], busy=10**9)], threading.Event(), timeout_s=0.0)

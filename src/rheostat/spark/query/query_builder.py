@@ -1,4 +1,4 @@
-"""Makes the queries of units, and the streams between them."""
+"""Query builder: makes the queries of units, and opens the streams between them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,24 +6,24 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from rheostat.spark.query.assembly import Assembler, Placement
 from rheostat.spark.query.grouping.row_groupings import Grouping, WholeFiles
 from rheostat.spark.query.per_record.timings import Timings
 from rheostat.spark.query.run_directory import RunDirectory, folder_name
-from rheostat.spark.query.schema import schemas_of
-from rheostat.spark.query.sinks import Folder, Sink
+from rheostat.spark.query.sinks import FolderSink, Sink
+from rheostat.spark.query.stream_schemas import stream_schemas
 from rheostat.spark.query.unit import Unit
+from rheostat.spark.query.unit_dataframe import DataFrameBuilder, Placement
 from rheostat.spark.query.unit_query import UnitQuery
 from rheostat.spark.streams.gate import Gate
 from rheostat.spark.streams.outputs import schema_in_one_stream
 from rheostat.spark.streams.stream import Stream, StreamKind, StreamReader
 
 
-class Builder:
-    """Of one topology. A stream is opened once, whoever writes and reads it later.
+class QueryBuilder:
+    """Builds the queries of one topology. A stream is opened once, even if its writer or readers are replaced later.
 
-    `groupings` says, by operator, how the rows that a stateless one reads are spread over tasks; it may change with
-    every batch.
+    `groupings` has, by operator, how the rows that a stateless operator reads are spread over tasks. It is looked up
+    for every batch.
     """
 
     def __init__(
@@ -36,26 +36,26 @@ class Builder:
     ) -> None:
         self._spark, self._directory, self._kind = spark, directory, kind
         self._sinks, self._placement = sinks, placement
-        self._assembler = Assembler(placement)
+        self._frames = DataFrameBuilder(placement)
         self._streams: dict[str, Stream] = {}
         self.groupings: dict[str, Grouping] = {}
 
     def build(self, units: Sequence[Unit], among: Sequence[Unit]) -> dict[str, UnitQuery]:
-        """New queries of `units`, ready to start, in a topology whose units are `among`."""
-        schemas = schemas_of(among, self._session(None))
-        self._directory.keep_schemas(schemas)
+        """New queries for `units`, ready to start, by unit name; `among` are all units of the topology."""
+        schemas = stream_schemas(among, self._session())
+        self._directory.record_schemas(schemas)
         sessions = {unit.name: self._session(unit) for unit in units}
         for unit in units:
             if unit.outputs and unit.stream not in self._streams:
-                self._streams[unit.stream] = self._open(unit, sessions[unit.name], among, schemas)
+                self._streams[unit.stream] = self._open_stream(unit, sessions[unit.name], among, schemas)
         return {unit.name: self._query(unit, sessions[unit.name], among) for unit in units}
 
     def timings(self, operator: str) -> Timings | None:
-        """What a function on single records took in the executors so far; None for other functions."""
-        stopwatch = self._assembler.stopwatches.get(operator)
+        """What the executors measured of a function on single records; None for other functions."""
+        stopwatch = self._frames.stopwatches.get(operator)
         return None if stopwatch is None else stopwatch.timings
 
-    def _open(
+    def _open_stream(
         self, unit: Unit, session: SparkSession, among: Sequence[Unit], schemas: Mapping[str, StructType]
     ) -> Stream:
         readers = [_reader_name(each, name) for each in among for name in each.inputs if name in unit.outputs]
@@ -64,8 +64,8 @@ class Builder:
     def _query(self, unit: Unit, session: SparkSession, among: Sequence[Unit]) -> UnitQuery:
         gate = Gate()
         readers = {name: self._reader(unit, name, session, among, gate) for name in unit.inputs}
-        df = self._assembler.whole(unit, session, {name: reader.df for name, reader in readers.items()})
-        sinks = {name: self._sinks.get(name) or Folder(self._directory.results(name)) for name in unit.results}
+        df = self._frames.query_frame(unit, session, {name: reader.df for name, reader in readers.items()})
+        sinks = {name: self._sinks.get(name) or FolderSink(self._directory.results(name)) for name in unit.results}
         stream = self._streams[unit.stream] if unit.outputs else None
         return UnitQuery(unit, df, readers, stream, sinks, gate, self._directory.checkpoint(unit.name))
 
@@ -76,16 +76,16 @@ class Builder:
         first = _first_reader(unit, stream)
         usual = WholeFiles(max(1, session.sparkContext.defaultParallelism))
 
-        def arrange(df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
-            # In a keyed unit the substreams decide, whatever its first operator was told when it was alone.
+        def spread(df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
+            # In a keyed unit the substreams decide, even if its first operator got another grouping on its own.
             grouping = usual if unit.keyed else self.groupings.get(first, usual)
             return grouping.spread(self._placement(first, df), file_bytes)
 
-        output = stream if _has_several(writer) else None
-        return self._streams[writer.stream].reader(session, _reader_name(unit, stream), output, arrange, gate)
+        output = stream if writer.has_several_outputs else None
+        return self._streams[writer.stream].reader(session, _reader_name(unit, stream), output, spread, gate)
 
-    def _session(self, unit: Unit | None) -> SparkSession:
-        """A session of the unit's own: what a query starts with is read from it, and two may start at once."""
+    def _session(self, unit: Unit | None = None) -> SparkSession:
+        """A session of the unit's own: a query takes its settings from it at its start, and two may start at once."""
         spark: Any = self._spark
         session = SparkSession(self._spark.sparkContext, spark._jsparkSession.cloneSession())
         settings = dict(self._kind.session_settings)
@@ -96,19 +96,15 @@ class Builder:
         return session
 
 
-def _has_several(unit: Unit) -> bool:
-    return len(unit.outputs) + len(unit.results) > 1
-
-
 def _first_reader(unit: Unit, stream: str) -> str:
     return next(operator.name for operator in unit.operators if stream in operator.inputs)
 
 
 def _reader_name(unit: Unit, stream: str) -> str:
-    """By operator: it stays the same when others are fused with it."""
+    """Named by the operator, so that it stays the same when others are fused with it."""
     return f"{_first_reader(unit, stream)} of {stream}"
 
 
 def _stream_schema(unit: Unit, schemas: Mapping[str, StructType]) -> StructType:
-    made = {name: schemas[name] for name in (*unit.outputs, *unit.results)}
-    return schema_in_one_stream(made) if _has_several(unit) else next(iter(made.values()))
+    outputs = {name: schemas[name] for name in (*unit.outputs, *unit.results)}
+    return schema_in_one_stream(outputs) if unit.has_several_outputs else next(iter(outputs.values()))
