@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from rheostat.errors import TopologyError
-from rheostat.spark.query.entry_time_column import carried
+from rheostat.spark.query.entry_time_column import with_carried_entry_times
 from rheostat.spark.streams.entry_times import (
     ENTRY,
     EntryTimes,
@@ -18,9 +18,9 @@ from rheostat.spark.streams.entry_times import (
     entry_column,
     entry_times,
     latency_until,
+    observed_entry_times,
     stamped,
     together,
-    watched_times,
 )
 
 
@@ -84,10 +84,10 @@ def test_records_of_several_files_that_entered_at_one_moment_are_taken_for_one_f
 
 def test_what_spark_observed_has_its_mean() -> None:
     observed = {"rows": 4, "known": 2, "mean_us": 3_000_000.0, "first_us": 2_000_000, "last_us": 4_000_000}
-    assert watched_times({"rheostat_entry": observed}) == EntryTimes(4, 2, 3.0, 4 / 12, (2.0, 4.0))
-    assert watched_times({}) is None
+    assert observed_entry_times({"rheostat_entry": observed}) == EntryTimes(4, 2, 3.0, 4 / 12, (2.0, 4.0))
+    assert observed_entry_times({}) is None
     at_once = observed | {"mean_us": 2_000_000.3, "last_us": 2_000_000}
-    assert watched_times({"rheostat_entry": at_once}) == EntryTimes(4, 2, 2.0, 0.0, (2.0, 2.0))
+    assert observed_entry_times({"rheostat_entry": at_once}) == EntryTimes(4, 2, 2.0, 0.0, (2.0, 2.0))
 
 
 @pytest.fixture(scope="module")
@@ -135,21 +135,21 @@ def test_results_are_the_same_with_entry_times_carried_along(
     entered: DataFrame, function: Callable[[DataFrame], DataFrame]
 ) -> None:
     plain = function(entered.drop(ENTRY))
-    threaded = carried(plain)
+    threaded = with_carried_entry_times(plain)
     assert threaded.columns == [*plain.columns, ENTRY]
     assert sorted(map(tuple, threaded.drop(ENTRY).collect())) == sorted(map(tuple, plain.collect()))
 
 
 @pytest.mark.spark
 def test_each_record_keeps_its_own_entry_time(entered: DataFrame) -> None:
-    rows = carried(explode_and_filter(entered.drop(ENTRY))).collect()
+    rows = with_carried_entry_times(explode_and_filter(entered.drop(ENTRY))).collect()
     assert rows
     assert all(int(row[ENTRY]) == 1000 + row.n for row in rows)
 
 
 @pytest.mark.spark
 def test_an_aggregate_entered_with_its_newest_record(entered: DataFrame) -> None:
-    rows = carried(count_by_kind(entered.drop(ENTRY))).collect()
+    rows = with_carried_entry_times(count_by_kind(entered.drop(ENTRY))).collect()
     assert {row.kind: int(row[ENTRY]) for row in rows} == {0: 1009, 1: 1010, 2: 1011}
 
 
@@ -157,21 +157,21 @@ def test_an_aggregate_entered_with_its_newest_record(entered: DataFrame) -> None
 def test_a_join_entered_with_the_newer_of_the_two(entered: DataFrame) -> None:
     left = entered.drop(ENTRY).select("n")
     right = entered.drop(ENTRY).select((sf.col("n") - 2).alias("m"))
-    rows = carried(left.join(right, sf.col("n") == sf.col("m"))).collect()
+    rows = with_carried_entry_times(left.join(right, sf.col("n") == sf.col("m"))).collect()
     assert {row.n: int(row[ENTRY]) for row in rows} == {n: 1002 + n for n in range(10)}
 
 
 @pytest.mark.spark
 def test_distinct_rows_are_not_told_apart_by_their_entry(entered: DataFrame) -> None:
     kinds = entered.drop(ENTRY).select("kind")
-    assert carried(kinds.distinct()).count() == 3
-    assert carried(kinds.intersect(kinds)).count() == 3
+    assert with_carried_entry_times(kinds.distinct()).count() == 3
+    assert with_carried_entry_times(kinds.intersect(kinds)).count() == 3
 
 
 @pytest.mark.spark
 def test_what_cannot_carry_it_is_left_as_it_is(entered: DataFrame) -> None:
     opaque = entered.drop(ENTRY).mapInArrow(lambda batches: batches, "n long, kind long")
-    assert carried(opaque).columns == ["n", "kind"]
+    assert with_carried_entry_times(opaque).columns == ["n", "kind"]
 
 
 @pytest.mark.spark

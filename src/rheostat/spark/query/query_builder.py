@@ -1,7 +1,6 @@
 """Query builder: makes the queries of units, and opens the streams between them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -14,9 +13,10 @@ from rheostat.spark.query.stream_schemas import stream_schemas
 from rheostat.spark.query.unit import Unit
 from rheostat.spark.query.unit_dataframe import DataFrameBuilder, Placement
 from rheostat.spark.query.unit_query import UnitQuery
-from rheostat.spark.streams.gate import Gate
-from rheostat.spark.streams.outputs import schema_in_one_stream
-from rheostat.spark.streams.stream import Stream, StreamKind, StreamReader
+from rheostat.spark.streams.batch_admission import BatchAdmission
+from rheostat.spark.streams.jvm_objects import cloned_session
+from rheostat.spark.streams.named_outputs import schema_in_one_stream
+from rheostat.spark.streams.stream import DurableStream, StreamKind, StreamReader
 
 
 class QueryBuilder:
@@ -37,7 +37,7 @@ class QueryBuilder:
         self._spark, self._directory, self._kind = spark, directory, kind
         self._sinks, self._placement = sinks, placement
         self._frames = DataFrameBuilder(placement)
-        self._streams: dict[str, Stream] = {}
+        self._streams: dict[str, DurableStream] = {}
         self.groupings: dict[str, Grouping] = {}
 
     def build(self, units: Sequence[Unit], among: Sequence[Unit]) -> dict[str, UnitQuery]:
@@ -57,20 +57,20 @@ class QueryBuilder:
 
     def _open_stream(
         self, unit: Unit, session: SparkSession, among: Sequence[Unit], schemas: Mapping[str, StructType]
-    ) -> Stream:
+    ) -> DurableStream:
         readers = [_reader_name(each, name) for each in among for name in each.inputs if name in unit.outputs]
         return self._kind.open(session, folder_name(unit.stream), _stream_schema(unit, schemas), readers)
 
     def _query(self, unit: Unit, session: SparkSession, among: Sequence[Unit]) -> UnitQuery:
-        gate = Gate()
-        readers = {name: self._reader(unit, name, session, among, gate) for name in unit.inputs}
+        admission = BatchAdmission()
+        readers = {name: self._reader(unit, name, session, among, admission) for name in unit.inputs}
         df = self._frames.query_frame(unit, session, {name: reader.df for name, reader in readers.items()})
         sinks = {name: self._sinks.get(name) or FolderSink(self._directory.results(name)) for name in unit.results}
         stream = self._streams[unit.stream] if unit.outputs else None
-        return UnitQuery(unit, df, readers, stream, sinks, gate, self._directory.checkpoint(unit.name))
+        return UnitQuery(unit, df, readers, stream, sinks, admission, self._directory.checkpoint(unit.name))
 
     def _reader(
-        self, unit: Unit, stream: str, session: SparkSession, among: Sequence[Unit], gate: Gate
+        self, unit: Unit, stream: str, session: SparkSession, among: Sequence[Unit], admission: BatchAdmission
     ) -> StreamReader:
         writer = next(each for each in among if stream in each.outputs)
         first = _first_reader(unit, stream)
@@ -82,12 +82,11 @@ class QueryBuilder:
             return grouping.spread(self._placement(first, df), file_bytes)
 
         output = stream if writer.has_several_outputs else None
-        return self._streams[writer.stream].reader(session, _reader_name(unit, stream), output, spread, gate)
+        return self._streams[writer.stream].reader(session, _reader_name(unit, stream), output, spread, admission)
 
     def _session(self, unit: Unit | None = None) -> SparkSession:
         """A session of the unit's own: a query takes its settings from it at its start, and two may start at once."""
-        spark: Any = self._spark
-        session = SparkSession(self._spark.sparkContext, spark._jsparkSession.cloneSession())
+        session = cloned_session(self._spark)
         settings = dict(self._kind.session_settings)
         if unit is not None and unit.substreams is not None:
             settings["spark.sql.shuffle.partitions"] = str(unit.substreams)

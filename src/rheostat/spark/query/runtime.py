@@ -31,7 +31,7 @@ from rheostat.spark.query.sinks import Sink, checked_sinks
 from rheostat.spark.query.unit import units_of
 from rheostat.spark.query.unit_dataframe import Placement, unplaced
 from rheostat.spark.query.unit_query import UnitQuery
-from rheostat.spark.streams.files import FileStreams
+from rheostat.spark.streams.file_streams import FileStreams
 from rheostat.spark.streams.stream import Arrival, StreamKind
 from rheostat.topology import Topology
 

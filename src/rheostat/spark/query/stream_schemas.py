@@ -15,7 +15,7 @@ from rheostat.spark.query.unit import Unit
 from rheostat.spark.query.unit_dataframe import DataFrameBuilder
 from rheostat.spark.query.user_functions import declared_schema
 from rheostat.spark.streams.entry_times import ENTRY, ENTRY_TYPE
-from rheostat.spark.streams.source import open_source
+from rheostat.spark.streams.python_source import open_source
 
 
 def stream_schemas(units: Sequence[Unit], session: SparkSession) -> dict[str, StructType]:

@@ -6,14 +6,14 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.errors import TopologyError
-from rheostat.spark.query.entry_time_column import carried
+from rheostat.spark.query.entry_time_column import with_carried_entry_times
 from rheostat.spark.query.per_record.record_function import RecordFunction
 from rheostat.spark.query.per_record.record_stage import record_stage
 from rheostat.spark.query.per_record.timings import Stopwatch
 from rheostat.spark.query.unit import Unit
 from rheostat.spark.query.user_functions import call, pickle_by_value
-from rheostat.spark.streams.entry_times import ENTRY, carries, stamped, watched
-from rheostat.spark.streams.outputs import in_one_stream, of_output
+from rheostat.spark.streams.entry_times import ENTRY, carries, stamped, with_observed_entry_times
+from rheostat.spark.streams.named_outputs import in_one_stream, of_output
 from rheostat.topology import Operator, Source
 
 Placement = Callable[[str, DataFrame], DataFrame]
@@ -56,7 +56,7 @@ class DataFrameBuilder:
     def _source_frame(self, source: Source, session: SparkSession, *, fused: bool, carry: bool) -> DataFrame:
         df = _opened(source, session)
         if fused:  # there is no stream from which the entry times could be read
-            df = watched(df)
+            df = with_observed_entry_times(df)
         return self._place(source.name, df if carry else df.drop(ENTRY))
 
     def _operator_frames(self, operator: Operator, inputs: Sequence[DataFrame], carry: bool) -> dict[str, DataFrame]:
@@ -68,7 +68,7 @@ class DataFrameBuilder:
             frames = self._by_records(operator, operator.function, placed)
         else:
             frames = _by_dataframes(operator, operator.function, placed)
-            frames = {name: carried(df) if carry else df for name, df in frames.items()}
+            frames = {name: with_carried_entry_times(df) if carry else df for name, df in frames.items()}
         return {name: self._place(operator.name, df) for name, df in frames.items()}
 
     def _by_records(

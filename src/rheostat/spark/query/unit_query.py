@@ -22,10 +22,10 @@ from rheostat.spark.query.failure import QueryError, reason_of
 from rheostat.spark.query.sinks import Sink
 from rheostat.spark.query.unit import Unit
 from rheostat.spark.query.user_functions import emits_final_rows
-from rheostat.spark.streams.entry_times import ENTRY, EntryTimes, watched_times
-from rheostat.spark.streams.gate import Gate
-from rheostat.spark.streams.outputs import of_output
-from rheostat.spark.streams.stream import Stream, StreamReader
+from rheostat.spark.streams.batch_admission import BatchAdmission
+from rheostat.spark.streams.entry_times import ENTRY, EntryTimes, observed_entry_times
+from rheostat.spark.streams.named_outputs import of_output
+from rheostat.spark.streams.stream import DurableStream, StreamReader
 
 
 class UnitQuery:
@@ -36,9 +36,9 @@ class UnitQuery:
         unit: Unit,
         df: DataFrame,
         readers: Mapping[str, StreamReader],
-        stream: Stream | None,
+        stream: DurableStream | None,
         sinks: Mapping[str, Sink],
-        gate: Gate,
+        admission: BatchAdmission,
         checkpoint: Path,
     ) -> None:
         self.unit = unit
@@ -50,7 +50,7 @@ class UnitQuery:
         self._df = df
         self._stream = stream
         self._sinks = sinks
-        self._gate = gate
+        self._admission = admission
         self._error: Exception | None = None
         self._is_writing = False
 
@@ -69,7 +69,7 @@ class UnitQuery:
 
     def close(self) -> None:
         """Let it finish the batch under way and start no other."""
-        self._gate.close()
+        self._admission.close()
 
     def stop(self) -> None:
         """End it at once; a batch that is not committed is repeated when the query is started next."""
@@ -83,10 +83,10 @@ class UnitQuery:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether it is closed and between two batches. A source has no gate: there it is the moment after a commit."""
+        """Whether it is closed and between two batches. Sources are not held: there it is the moment after a commit."""
         if not self.is_active:
             return True
-        return self._gate.is_quiet if self.readers else not self._is_writing and self.batches.is_settled
+        return self._admission.is_idle if self.readers else not self._is_writing and self.batches.is_settled
 
     @property
     def has_rows(self) -> bool:
@@ -98,7 +98,7 @@ class UnitQuery:
         """The error that it ended with, if any."""
         if self.query is None or self.query.isActive:
             return None
-        error = self._error or self._gate.error or self.query.exception()
+        error = self._error or self._admission.error or self.query.exception()
         return None if error is None else QueryError(self.unit.name, reason_of(error))
 
     @property
@@ -140,14 +140,14 @@ class UnitQuery:
             number = reports[position].batchId()
             newest = number if newest is None else newest
             if number == batch:
-                return watched_times(json.loads(reports[position].json())["observedMetrics"])
+                return observed_entry_times(json.loads(reports[position].json())["observedMetrics"])
             if number < batch:
                 break
         if newest is None or newest < batch:
             raise LookupError(f"Spark has not reported batch {batch} yet")
         return None
 
-    def _publish(self, stream: Stream, rows: DataFrame, batch: int, entry: EntryTimes | None) -> None:
+    def _publish(self, stream: DurableStream, rows: DataFrame, batch: int, entry: EntryTimes | None) -> None:
         if not stream.is_published(batch):
             stream.publish(rows, batch, entry)
         elif self.unit.keyed:

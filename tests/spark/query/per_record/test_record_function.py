@@ -13,7 +13,7 @@ from rheostat.spark.query.per_record.record_function import RecordFunction, per_
 from rheostat.spark.query.per_record.record_stage import record_worker
 from rheostat.spark.query.per_record.timings import Timings
 from rheostat.spark.streams.entry_times import ENTRY
-from rheostat.spark.streams.outputs import OUTPUT
+from rheostat.spark.streams.named_outputs import OUTPUT
 
 WORD = StructType().add("word", "string")
 WORD_AND_LENGTH = StructType().add("word", "string").add("length", "long")

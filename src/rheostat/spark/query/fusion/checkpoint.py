@@ -19,7 +19,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from rheostat.errors import PlantError
-from rheostat.spark.streams.source import NOTHING_YET
+from rheostat.spark.streams.python_source import NOTHING_YET
 
 _VERSION = "v1"
 _NO_POSITION = "-"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rheostat.spark.query.fusion.checkpoint import FEWEST_BATCHES, stop_point_of, write_checkpoint
 from rheostat.spark.query.fusion.query_changes import QueryChange
+from rheostat.spark.streams.python_source import NOTHING_YET
 from rheostat.spark.streams.sink_log import SinkLog
-from rheostat.spark.streams.source import NOTHING_YET
 
 FolderOf = Callable[[str], Path]
 """The folder of a query's checkpoint, or of a stream, by name."""

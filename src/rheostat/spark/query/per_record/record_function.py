@@ -21,7 +21,7 @@ from typing import Any
 from pyspark.sql.types import StructType
 
 from rheostat.errors import ConfigError
-from rheostat.spark.streams.outputs import schema_in_one_stream
+from rheostat.spark.streams.named_outputs import schema_in_one_stream
 
 Record = dict[str, Any]
 Schema = StructType | str

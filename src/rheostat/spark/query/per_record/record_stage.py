@@ -21,7 +21,7 @@ from rheostat.spark.query.grouping.cost_sketch import VALUE, RecentCosts, value_
 from rheostat.spark.query.per_record.record_function import Record, RecordFunction
 from rheostat.spark.query.per_record.timings import Stopwatch, Timings, TimingsSink
 from rheostat.spark.streams.entry_times import ENTRY
-from rheostat.spark.streams.outputs import OUTPUT
+from rheostat.spark.streams.named_outputs import OUTPUT
 
 _HIDDEN = (ENTRY, VALUE)
 _UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
