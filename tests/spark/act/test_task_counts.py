@@ -12,7 +12,7 @@ from rheostat.spark.act.no_pools import NoPools
 from rheostat.spark.act.task_counts import Dealer, NotYetError, dealt_by
 from rheostat.spark.plant import SparkPlant
 from rheostat.spark.query.grouping.balanced import ByCost
-from rheostat.spark.query.grouping.row_groupings import ByKey, Evenly, InParts, WholeFiles
+from rheostat.spark.query.grouping.row_groupings import ByColumnHash, Evenly, InParts, WholeFiles
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.query.unit import units_of
 from rheostat.topology import Operator, Source, Topology
@@ -109,7 +109,7 @@ def test_every_wanted_executor_stands_in_the_report_of_a_local_plant():
         ("round-robin", Evenly(3)),
         ("whole-files", WholeFiles(3)),
         ("load-aware", InParts(3)),
-        ("by-key:word", ByKey(3, "word")),
+        ("by-key:word", ByColumnHash(3, "word")),
     ],
 )
 def test_a_runtime_is_told_the_grouping_of_that_name(grouping, expected):

@@ -8,7 +8,9 @@ from rheostat.grouping.check import KEY, LOAD_AWARE, ROUND_ROBIN
 from rheostat.plan import Plan
 from rheostat.spark.act.query_fusion import Groups
 from rheostat.spark.query.grouping.balanced import BALANCED, balanced
-from rheostat.spark.query.grouping.row_groupings import ByKey, Evenly, Grouping, InParts, WholeFiles
+from rheostat.spark.query.grouping.row_groupings import ByColumnHash as ByKey
+from rheostat.spark.query.grouping.row_groupings import Evenly, InParts, WholeFiles
+from rheostat.spark.query.grouping.row_groupings import RowGrouping as Grouping
 from rheostat.spark.query.runtime import Runtime
 from rheostat.spark.query.unit import Unit
 from rheostat.topology import Operator, Topology

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from rheostat.spark.query.grouping.row_groupings import Grouping, WholeFiles
+from rheostat.spark.query.grouping.row_groupings import RowGrouping, WholeFiles
 from rheostat.spark.query.per_record.timings import Timings
 from rheostat.spark.query.run_directory import RunDirectory, folder_name
 from rheostat.spark.query.sinks import FolderSink, Sink
@@ -38,7 +38,7 @@ class QueryBuilder:
         self._sinks, self._placement = sinks, placement
         self._frames = DataFrameBuilder(placement)
         self._streams: dict[str, DurableStream] = {}
-        self.groupings: dict[str, Grouping] = {}
+        self.groupings: dict[str, RowGrouping] = {}
 
     def build(self, units: Sequence[Unit], among: Sequence[Unit]) -> dict[str, UnitQuery]:
         """New queries for `units`, ready to start, by unit name; `among` are all units of the topology."""

@@ -22,7 +22,7 @@ from rheostat.spark.query.batch_log import BatchRecord
 from rheostat.spark.query.failure import QueryError
 from rheostat.spark.query.fusion.query_changes import Parts
 from rheostat.spark.query.fusion.query_replacement import QueryReplacement
-from rheostat.spark.query.grouping.row_groupings import Grouping
+from rheostat.spark.query.grouping.row_groupings import RowGrouping
 from rheostat.spark.query.per_record.timings import Timings
 from rheostat.spark.query.query_builder import QueryBuilder
 from rheostat.spark.query.run_directory import RunDirectory
@@ -139,7 +139,7 @@ class Runtime:
         """The results so far of a stream without a sink of its own, with the batch number as a column."""
         return self._spark.read.parquet(str(self.directory.results(stream)))
 
-    def regroup(self, operator: str, grouping: Grouping) -> None:
+    def regroup(self, operator: str, grouping: RowGrouping) -> None:
         """Spread the rows of a stateless operator over tasks in another way, from its next batch on."""
         unit = self._query_of(operator).unit
         if unit.keyed:

@@ -18,7 +18,7 @@ from rheostat.errors import ConfigError, TopologyError
 from rheostat.grouping import CostSketch
 from rheostat.load.skew import zipf
 from rheostat.spark.query.grouping.balanced import BALANCED, balanced
-from rheostat.spark.query.grouping.cost_sketch import REMEMBERED, VALUE, RecentCosts, value_of
+from rheostat.spark.query.grouping.recent_costs import REMEMBERED, VALUE, RecentCosts, value_of
 from rheostat.spark.query.grouping.row_groupings import Evenly, InParts
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.query.per_record.record_stage import record_stage, record_worker

@@ -14,7 +14,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from rheostat.errors import ConfigError
-from rheostat.spark.query.grouping.row_groupings import ByKey, Evenly, Grouping, WholeFiles, by_number, cap_for
+from rheostat.spark.query.grouping.row_groupings import (
+    ByColumnHash,
+    Evenly,
+    RowGrouping,
+    WholeFiles,
+    by_number,
+    cap_for,
+)
 from rheostat.spark.query.runtime import Runtime
 from rheostat.topology import Operator, Source, Topology
 
@@ -43,7 +50,7 @@ def test_a_batch_without_files_has_a_cap_too() -> None:
     assert cap_for([], 3) == 1
 
 
-@pytest.mark.parametrize("grouping", [WholeFiles, Evenly, lambda n: ByKey(n, "k")])
+@pytest.mark.parametrize("grouping", [WholeFiles, Evenly, lambda n: ByColumnHash(n, "k")])
 @pytest.mark.parametrize("tasks", [0, -1, True, 1.5])
 def test_a_number_of_tasks_that_is_no_count_is_refused_with_its_value(grouping: Any, tasks: Any) -> None:
     with pytest.raises(ConfigError, match=f"{tasks!r} tasks"):
@@ -103,7 +110,8 @@ def test_rows_dealt_out_again_go_to_the_same_tasks(stored: Callable[[int], tuple
 def test_rows_of_a_key_stay_together(stored: Callable[[int], tuple[DataFrame, list[int]]]) -> None:
     df, file_bytes = stored(2)
     keyed = df.withColumn("key", sf.col("id") % 10)
-    rows = ByKey(4, "key").spread(keyed, file_bytes).select("key", sf.spark_partition_id().alias("task")).distinct()
+    grouped = ByColumnHash(4, "key").spread(keyed, file_bytes)
+    rows = grouped.select("key", sf.spark_partition_id().alias("task")).distinct()
     tasks = {row["key"]: row["task"] for row in rows.collect()}
     assert rows.count() == len(tasks) == 10
 
@@ -143,7 +151,7 @@ def test_the_grouping_of_a_running_operator_changes_with_the_next_batch(spark: S
     inbox.mkdir()
     source = Source("numbers", reader=lambda session: session.readStream.text(str(inbox)))
     topology = Topology("numbers", [source, Operator("tell", tasks_of, inputs="numbers")])
-    wanted: list[tuple[Grouping | None, set[int]]] = [
+    wanted: list[tuple[RowGrouping | None, set[int]]] = [
         (None, {0}),
         (Evenly(3), {0, 1, 2}),
         (ByValue(4), {0, 1, 2, 3}),

@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from rheostat.errors import TopologyError
 from rheostat.spark.query.failure import reason_of
-from rheostat.spark.query.grouping.cost_sketch import VALUE, RecentCosts, value_of
+from rheostat.spark.query.grouping.recent_costs import VALUE, RecentCosts, value_of
 from rheostat.spark.query.per_record.record_function import Record, RecordFunction
 from rheostat.spark.query.per_record.timings import Stopwatch, Timings, TimingsSink
 from rheostat.spark.streams.entry_times import ENTRY
