@@ -29,7 +29,9 @@ from rheostat.spark.act.no_pools import NoPools
 from rheostat.spark.act.pools import Pools
 from rheostat.spark.act.serving_pool import Together
 from rheostat.spark.act.task_counts import dealt_by
-from rheostat.spark.cluster.embedded import ClusterAddress, EmbeddedCluster, NodeStatus
+from rheostat.spark.cluster.address import ClusterAddress
+from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.cluster.status import NodeStatus
 from rheostat.spark.observe.meter import Meter
 from rheostat.spark.plant import SparkPlant
 from rheostat.spark.query.runtime import Runtime
