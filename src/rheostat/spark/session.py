@@ -1,6 +1,5 @@
 """Spark session: set up for elastic streaming, with defaults that the user's own settings override."""
 
-import logging
 import os
 import re
 import sys
@@ -25,7 +24,6 @@ from rheostat.spark.processes.log_cause import cause_in
 
 Setting = str | int | float | bool
 
-_LOG = logging.getLogger(__name__)
 _SECRET_KEY = re.compile(r"(?i)secret|password|token|access[.]?key")
 """Settings that Spark keeps out of its logs (spark.redaction.regex); they are kept out of arguments too."""
 
