@@ -65,7 +65,7 @@ class Batches:
         return self._duration_s(last), max(busy_s), max(busy_s) / float(np.mean(busy_s))
 
     def _duration_s(self, last: int) -> float:
-        """The caretaker notes a batch a moment after its commit."""
+        """The runtime records a batch a moment after its commit."""
         while not (batches := self._runtime.batches(OPERATOR, last)):
             time.sleep(0.05)
         return sum(batch.duration_s for batch in batches)
