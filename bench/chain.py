@@ -101,7 +101,7 @@ def third(rows: DataFrame) -> DataFrame:
 
 def on_defaults(trial: Trial, cluster: EmbeddedCluster, folder: Path) -> Figures:
     """What one would build of Spark alone; the entry time is carried by hand."""
-    spark = build_session("chain", cluster=cluster, settings=SIZES | SPARKS_OWN, use_kit=False)
+    spark = build_session("chain", cluster=cluster, settings=SIZES | SPARKS_OWN, use_jvm_extras=False)
     try:
         place = _pools(spark)
         entered = trial.read(spark).withColumnRenamed("timestamp", "entered")

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from bench._drain import drain
 
 from rheostat.decision import Fuse, Place, Split
 from rheostat.describe import describe
@@ -83,7 +84,7 @@ def run(folder: Path, part_s: float, fuse: bool) -> None:
     ):
         running.wait(3 * part_s)
         feeder.stop()
-        running.runtime.drain()
+        drain(running.runtime)
         rows = running.runtime.results("count").groupBy("word").agg({"count": "max"}).collect()
     counted, fed = sum(row[1] for row in rows), 5 * feeder.fed
     print(f"words counted: {counted:,} of {fed:,}{'' if counted == fed else '  WRONG'}")

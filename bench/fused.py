@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+from bench._drain import drain
 from scipy import stats
 
 from rheostat.cli.demo import QUICK_TO_START
@@ -123,7 +124,7 @@ def run(folder: Path, rate: float, rounds: int, settle_s: float, measure_s: floa
             with feeder:
                 running.wait(WARM_UP_S)
                 print(ratio(turns(running, turn, rounds, settle_s, measure_s)), flush=True)
-            running.runtime.drain()
+            drain(running.runtime)
             rows = running.runtime.results("count").groupBy("word").agg({"count": "max"}).collect()
     counted, fed = sum(row[1] for row in rows), WORDS * feeder.fed
     print(f"words counted: {counted:,} of {fed:,}{'' if counted == fed else '  WRONG'}")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench._drain import drain
 
 from rheostat.load.skew import zipf
 from rheostat.spark.act.actuators.task_counts import dealt_by
@@ -59,12 +60,12 @@ class Batches:
         draft.write_text("".join(f"{value}\n" for value in values))
         draft.rename(self._folder / f"{self._sent:06d}.txt")
         self._sent += 1
-        self._runtime.drain()
+        drain(self._runtime)
         busy_s = [now.minus(then).busy_s for now, then in zip(self._work(), before, strict=True)]
         return self._duration_s(last), max(busy_s), max(busy_s) / float(np.mean(busy_s))
 
     def _duration_s(self, last: int) -> float:
-        """The caretaker notes a batch a moment after its commit."""
+        """The runtime records a batch a moment after its commit."""
         while not (batches := self._runtime.batches(OPERATOR, last)):
             time.sleep(0.05)
         return sum(batch.duration_s for batch in batches)

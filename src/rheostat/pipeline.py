@@ -24,7 +24,8 @@ from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import Snapshot
-from rheostat.spark.cluster.embedded import ClusterAddress, EmbeddedCluster
+from rheostat.spark.cluster.address import ClusterAddress
+from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.query.run_directory import RunDirectory
 from rheostat.spark.query.runtime import Runtime
 from rheostat.spark.query.sinks import Sink

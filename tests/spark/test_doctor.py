@@ -18,7 +18,7 @@ def test_the_embedded_cluster_can_do_everything(spark, cluster):
 def test_labels_that_cannot_be_looked_up_are_not_said_to_be_missing(spark):
     [labels] = [ability for ability in examine(spark) if ability.name == "node labels"]
     assert labels == Ability(
-        "node labels", False, "which labels the workers have is not known: give the address of the master's page"
+        "node labels", False, "the labels of the workers are not known: give the address of the master's page"
     )
 
 

@@ -5,8 +5,8 @@ import pytest
 from pyspark import SparkConf, SparkContext
 
 from rheostat.errors import ConfigError, PlantError
-from rheostat.spark.act.actuators.dynamic_allocation import stop_own_allocation
-from rheostat.spark.cluster.embedded import ClusterAddress
+from rheostat.spark.act.actuators.dynamic_allocation import stop_dynamic_allocation
+from rheostat.spark.cluster.address import ClusterAddress
 from rheostat.spark.install import jvm_helpers as helpers
 from rheostat.spark.install.jvm_extras import JvmExtras
 from rheostat.spark.session import build_session, default_settings
@@ -20,12 +20,12 @@ def address(tmp_path) -> ClusterAddress:
 
 
 def test_what_the_user_set_is_not_set_again(address, tmp_path):
-    kit = JvmExtras(tmp_path / "helpers.jar", tmp_path / "classes.jsa")
-    plain = default_settings({"spark.master": address.master_url}, address, kit)
+    extras = JvmExtras(tmp_path / "helpers.jar", tmp_path / "classes.jsa")
+    plain = default_settings({"spark.master": address.master_url}, address, extras)
     explicit = dict.fromkeys(plain, "mine") | {"spark.master": address.master_url}
     explicit["spark.dynamicAllocation.enabled"] = "true"
     assert len(plain) > 10
-    assert default_settings(explicit, address, kit) == {}
+    assert default_settings(explicit, address, extras) == {}
 
 
 def test_pools_are_prepared_unless_the_user_or_the_master_has_none():
@@ -40,11 +40,11 @@ def test_pools_are_prepared_unless_the_user_or_the_master_has_none():
 
 
 def test_local_files_are_changed_only_where_all_executors_are_on_this_machine(address, tmp_path):
-    key, kit = "spark.hadoop.fs.AbstractFileSystem.file.impl", JvmExtras(helpers=tmp_path / "helpers.jar")
-    assert default_settings({"spark.master": "local[2]"}, None, kit)[key] == helpers.ABSTRACT_FILE_SYSTEM
-    assert default_settings({"spark.master": "x"}, address, kit)[key] == helpers.ABSTRACT_FILE_SYSTEM
+    key, extras = "spark.hadoop.fs.AbstractFileSystem.file.impl", JvmExtras(helpers=tmp_path / "helpers.jar")
+    assert default_settings({"spark.master": "local[2]"}, None, extras)[key] == helpers.ABSTRACT_FILE_SYSTEM
+    assert default_settings({"spark.master": "x"}, address, extras)[key] == helpers.ABSTRACT_FILE_SYSTEM
     assert default_settings({"spark.master": "local[2]"}, None, JvmExtras())[key].endswith("RawLocalFs")
-    assert key not in default_settings({"spark.master": "k8s://https://somewhere"}, None, kit)
+    assert key not in default_settings({"spark.master": "k8s://https://somewhere"}, None, extras)
 
 
 def test_two_masters_are_refused_by_name(address):
@@ -107,8 +107,8 @@ def test_stopping_sparks_own_allocation_is_told_apart_from_having_none():
             self.stopped = True
 
     manager = Manager()
-    assert stop_own_allocation(_session_with(Nothing())) is None
-    assert stop_own_allocation(_session_with(manager)) == {0: 3, 2: 1}
+    assert stop_dynamic_allocation(_session_with(Nothing())) is None
+    assert stop_dynamic_allocation(_session_with(manager)) == {0: 3, 2: 1}
     assert manager.stopped
 
 

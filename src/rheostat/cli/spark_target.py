@@ -11,7 +11,8 @@ import typer
 from rheostat.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rheostat.spark.cluster.embedded import ClusterAddress, EmbeddedCluster
+    from rheostat.spark.cluster.address import ClusterAddress
+    from rheostat.spark.cluster.embedded import EmbeddedCluster
 
 Master = Annotated[str | None, typer.Option(help="Spark master URL; by default a cluster is started here.")]
 Started = Annotated[

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from rheostat.errors import ConfigError
-from rheostat.spark.cluster.embedded import ClusterAddress, EmbeddedCluster, NodeStatus
+from rheostat.spark.cluster.address import ClusterAddress
+from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.cluster.status import NodeStatus
 from rheostat.spark.session import Setting, build_session
 
 _SMALL_EXECUTORS: dict[str, Setting] = {"spark.executor.cores": 1, "spark.executor.memory": "768m"}

@@ -13,7 +13,7 @@ from rheostat.snapshot import Snapshot
 from rheostat.spark.act.execute import Execution
 from rheostat.spark.act.executor_pools import DefaultPool, NoExecutors, ProfilePools, has_executors
 from rheostat.spark.act.reconciler import Reconciler
-from rheostat.spark.cluster.embedded import NodeStatus
+from rheostat.spark.cluster.status import NodeStatus
 from rheostat.spark.observe.meter import Meter
 from rheostat.spark.plant import SparkPlant
 from rheostat.spark.query.run_directory import RunDirectory

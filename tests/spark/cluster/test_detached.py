@@ -83,7 +83,7 @@ def test_a_cluster_outlives_its_starter_serves_applications_and_ends_when_told(f
 @pytest.mark.slow
 def test_a_holder_that_is_killed_takes_its_cluster_along_and_the_folder_can_be_used_again(folder, eventually):
     detached.start_detached(folder, [Node("only", 1, "1g")])
-    pid = detached._state(folder).pid
+    pid = detached.held_cluster(folder).pid
     os.kill(pid, signal.SIGKILL)
     eventually(lambda: none_with(str(folder)), "all processes to end", 20.0)
     assert not detached.is_running(folder)

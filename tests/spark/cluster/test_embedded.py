@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, TaskResourceRequests
+from rheostat.spark.act.stage_pinning import pin
 
 from rheostat.errors import ConfigError, PlantError
-from rheostat.spark.act.stage_pinning import pin
+from rheostat.spark.cluster.address import loopback_host
 from rheostat.spark.cluster.daemon import daemon_environment
-from rheostat.spark.cluster.embedded import EmbeddedCluster, loopback_host
+from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node, resource_of
 from rheostat.spark.install.jvm_extras import JvmExtras
-from rheostat.spark.processes.watchdog import Process, kin, process_table
+from rheostat.spark.processes.watchdog import Process, group_members, process_table
 
 pytestmark = pytest.mark.spark
 
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.spark
 def descendants(pid: int) -> set[int]:
     table = {child: Process(it.parent, -1) for child, it in process_table().items()}
     table[pid] = Process(0, -2)
-    return kin({-2}, table)
+    return group_members({-2}, table)
 
 
 def none_of(pids: set[int]) -> bool | None:

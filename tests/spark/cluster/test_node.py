@@ -15,9 +15,9 @@ def test_nodes_alike_are_numbered():
 
 @pytest.mark.parametrize("name", ["", "1st", "a b", "a.b", "über", "a/b", "%s"])
 def test_a_name_that_spark_settings_cannot_hold_is_refused(name):
-    with pytest.raises(ConfigError, match="no node name or label"):
+    with pytest.raises(ConfigError, match="not a node name or label"):
         Node(name)
-    with pytest.raises(ConfigError, match="no node name or label"):
+    with pytest.raises(ConfigError, match="not a node name or label"):
         resource_of(name)
 
 

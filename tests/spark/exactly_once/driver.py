@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
+from drain import drain
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.decision import AnyDecision, Decision
@@ -133,7 +134,7 @@ def main(address: str, inbox: str, directory: str) -> None:
     ) as running:
         while not DRAIN.is_set():
             running.wait(0.2)
-        running.runtime.drain()
+        drain(running.runtime)
 
 
 if __name__ == "__main__":

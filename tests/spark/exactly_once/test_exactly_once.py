@@ -27,6 +27,7 @@ from rheostat.spark.cluster.node import Node
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 PATIENCE_S = 240.0
+SHARED_MODULES = str(Path(__file__).parents[1])
 WORDS = [f"word{number}" for number in range(12)]
 
 
@@ -43,6 +44,7 @@ class Drive:
             stderr=subprocess.DEVNULL,
             text=True,
             process_group=0,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [SHARED_MODULES, os.getenv("PYTHONPATH")]))},
         )
         self._reader = threading.Thread(target=self._read)
         self._reader.start()

@@ -14,35 +14,35 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def rehearsals(monkeypatch) -> list[Path]:
-    """A rehearsal that writes something else, and notes what it was asked for."""
+def training_runs(monkeypatch) -> list[Path]:
+    """A training run that writes something else, and records the archives it was asked for."""
     asked: list[Path] = []
 
-    def rehearse(draft: Path, workplace: Path) -> "subprocess.CompletedProcess[str]":
+    def train(draft: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
         asked.append(draft)
         draft.write_bytes(b"classes")
         return subprocess.CompletedProcess([], 0, "")
 
-    monkeypatch.setattr(module, "_run_rehearsal", rehearse)
+    monkeypatch.setattr(module, "_run_training", train)
     return asked
 
 
-def test_the_archive_is_made_once_and_then_found(tmp_path, rehearsals):
+def test_the_archive_is_made_once_and_then_found(tmp_path, training_runs):
     assert existing_archive(tmp_path) is None
     archive = class_archive(tmp_path)
     assert class_archive(tmp_path) == existing_archive(tmp_path) == archive
-    assert len(rehearsals) == 1
+    assert len(training_runs) == 1
     assert list(tmp_path.glob("*.jsa")) == [archive]
 
 
-def test_another_java_gets_another_archive(tmp_path, rehearsals, monkeypatch):
+def test_another_java_gets_another_archive(tmp_path, training_runs, monkeypatch):
     before = class_archive(tmp_path)
     found = module.find_java()
     monkeypatch.setattr(module, "find_java", lambda: type(found)(found.executable, 99, "another"))
     assert class_archive(tmp_path) != before
 
 
-def test_archives_unused_for_a_month_go_when_a_new_one_comes(tmp_path, rehearsals):
+def test_archives_unused_for_a_month_go_when_a_new_one_comes(tmp_path, training_runs):
     old, recent = tmp_path / "classes-old.jsa", tmp_path / "classes-recent.jsa"
     for file, age_days in ((old, 31), (recent, 29)):
         file.touch()
@@ -51,12 +51,12 @@ def test_archives_unused_for_a_month_go_when_a_new_one_comes(tmp_path, rehearsal
     assert sorted(tmp_path.glob("*.jsa")) == sorted([archive, recent])
 
 
-def test_a_rehearsal_that_fails_leaves_nothing_and_is_only_a_warning(tmp_path, monkeypatch, caplog):
-    def fail(draft: Path, workplace: Path) -> "subprocess.CompletedProcess[str]":
+def test_a_training_run_that_fails_leaves_nothing_and_is_only_a_warning(tmp_path, monkeypatch, caplog):
+    def fail(draft: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
         draft.write_bytes(b"half")
         return subprocess.CompletedProcess([], 1, "java.lang.OutOfMemoryError: no room")
 
-    monkeypatch.setattr(module, "_run_rehearsal", fail)
+    monkeypatch.setattr(module, "_run_training", fail)
     with pytest.raises(PlantError, match=r"code 1: java.lang.OutOfMemoryError: no room"):
         class_archive(tmp_path)
     assert class_archive_or_none(tmp_path) is None
@@ -65,7 +65,7 @@ def test_a_rehearsal_that_fails_leaves_nothing_and_is_only_a_warning(tmp_path, m
 
 
 def test_driver_daemons_and_executors_map_the_archive(spark, cluster):
-    archive = cluster.address.kit.archive
+    archive = cluster.address.jvm_extras.archive
     if archive is None or not Path("/proc/self/maps").exists():
         pytest.skip("no archive could be made here, or no way to see who uses it")
     driver = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()

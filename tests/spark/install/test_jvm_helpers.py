@@ -100,7 +100,7 @@ def test_a_compiler_error_is_passed_on_and_costs_only_the_helpers(tmp_path, sour
         assert jvm_helpers.helpers_jar_or_none(tmp_path / "cache") is None
     (record,) = caplog.records
     assert "not found: value nonsense" in record.getMessage()
-    assert "pools cost a pass through Python" in record.getMessage()
+    assert "every row passes through Python" in record.getMessage()
     assert helpers_among(tmp_path / "cache") == []
 
 

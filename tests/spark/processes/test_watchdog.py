@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rheostat.spark.processes import watchdog
-from rheostat.spark.processes.watchdog import Process, kin, process_table
+from rheostat.spark.processes.watchdog import Process, group_members, process_table
 
 _PARENT = textwrap.dedent("""
     import os, subprocess, sys
@@ -105,7 +105,7 @@ def _ignores_sigterm(pid: int) -> bool | None:
     return True if mask & (1 << (signal.SIGTERM - 1)) else None
 
 
-def test_kin_are_a_groups_members_their_descendants_and_the_groups_of_these():
+def test_members_are_those_of_the_groups_their_descendants_and_the_groups_of_these():
     table = {
         1: Process(0, 1),
         10: Process(1, 10),  # the outer world
@@ -116,9 +116,9 @@ def test_kin_are_a_groups_members_their_descendants_and_the_groups_of_these():
         40: Process(31, 10),  # its child that joined a group outside, which must not draw the others in
     }
     groups = {20}
-    assert kin(groups, table) == {20, 21, 30, 31, 40}
+    assert group_members(groups, table) == {20, 21, 30, 31, 40}
     assert groups == {20, 30}
 
 
-def test_kin_of_an_unknown_group_are_none():
-    assert kin({99}, {1: Process(0, 1)}) == set()
+def test_an_unknown_group_has_no_members():
+    assert group_members({99}, {1: Process(0, 1)}) == set()

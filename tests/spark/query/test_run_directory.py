@@ -25,7 +25,7 @@ def schema(columns: str) -> StructType:
 
 def test_a_directory_of_another_topology_is_refused_with_both_names(tmp_path: Path) -> None:
     kept = RunDirectory(tmp_path, WORDS, QUERIES)
-    kept.keep_schemas({"split": schema("word string")})
+    kept.record_schemas({"split": schema("word string")})
     kept.release()
     with pytest.raises(PlantError, match=r"'words' \(\w+\), not of 'orders'"):
         RunDirectory(tmp_path, ORDERS, [("trades",), ("match",)])
@@ -33,7 +33,7 @@ def test_a_directory_of_another_topology_is_refused_with_both_names(tmp_path: Pa
 
 def test_a_refused_directory_is_free_for_its_owner(tmp_path: Path) -> None:
     kept = RunDirectory(tmp_path, WORDS, QUERIES)
-    kept.keep_schemas({})
+    kept.record_schemas({})
     kept.release()
     with pytest.raises(PlantError):
         RunDirectory(tmp_path, ORDERS, [])
@@ -42,7 +42,7 @@ def test_a_refused_directory_is_free_for_its_owner(tmp_path: Path) -> None:
 
 def test_other_fused_operators_are_refused_with_both_ways(tmp_path: Path) -> None:
     kept = RunDirectory(tmp_path, WORDS, QUERIES)
-    kept.keep_schemas({})
+    kept.record_schemas({})
     kept.release()
     with pytest.raises(PlantError, match=r"queries are sentences, split, not sentences\+split"):
         RunDirectory(tmp_path, WORDS, [("sentences", "split")])
@@ -54,25 +54,25 @@ APART, FUSED = [("in",), ("split",), ("count",)], [("in",), ("split", "count")]
 
 def test_the_directory_says_which_queries_there_are_and_others_may_come_to_be(tmp_path: Path) -> None:
     kept = RunDirectory(tmp_path, CHAIN, APART)
-    kept.keep_schemas({})
+    kept.record_schemas({})
     kept.release()
     again = RunDirectory(tmp_path, CHAIN, FUSED)
     assert set(again.queries) == set(APART)
-    again.now_runs([("in",), ("count", "split")])
+    again.record_queries([("in",), ("count", "split")])
     again.release()
     assert set(RunDirectory(tmp_path, CHAIN, APART).queries) == set(FUSED)
 
 
 def test_checkpoints_of_queries_that_are_none_are_removed(tmp_path: Path) -> None:
     kept = RunDirectory(tmp_path, CHAIN, APART)
-    kept.keep_schemas({})
+    kept.record_schemas({})
     kept.release()
     for query in ("in", "split", "count", "split+count"):
         kept.checkpoint(query).mkdir(parents=True)
     again = RunDirectory(tmp_path, CHAIN, APART)
     assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["count", "in", "split"]
-    again.now_runs(FUSED)
-    again.remove_leftovers()
+    again.record_queries(FUSED)
+    again.remove_unused_checkpoints()
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["in"]
 
 
@@ -84,10 +84,10 @@ def test_nothing_is_removed_where_no_run_has_been(tmp_path: Path) -> None:
 
 def test_what_streams_looked_like_is_remembered_while_they_are_within_a_query(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path, CHAIN, APART)
-    directory.keep_schemas({"split": schema("word string"), "count": schema("n long")})
-    directory.keep_schemas({"count": schema("n long")})
+    directory.record_schemas({"split": schema("word string"), "count": schema("n long")})
+    directory.record_schemas({"count": schema("n long")})
     with pytest.raises(PlantError, match="column 'word' of stream 'split' is int now and was string"):
-        directory.keep_schemas({"split": schema("word integer")})
+        directory.record_schemas({"split": schema("word integer")})
     directory.release()
 
 
@@ -109,10 +109,10 @@ def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
 )
 def test_another_schema_is_refused_with_operator_and_column(tmp_path: Path, now: str, words: str) -> None:
     directory = RunDirectory(tmp_path, WORDS, QUERIES)
-    directory.keep_schemas({"split": schema("word string")})
-    directory.keep_schemas({"split": schema("word string")})
+    directory.record_schemas({"split": schema("word string")})
+    directory.record_schemas({"split": schema("word string")})
     with pytest.raises(PlantError, match=f"operator 'split': {words}"):
-        directory.keep_schemas({"split": schema(now)})
+        directory.record_schemas({"split": schema(now)})
     directory.release()
 
 
@@ -124,7 +124,7 @@ def test_a_damaged_identity_is_named(tmp_path: Path) -> None:
 
 def test_the_identity_can_be_read_by_people(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path, WORDS, QUERIES)
-    directory.keep_schemas({"split": schema("word string, n long")})
+    directory.record_schemas({"split": schema("word string, n long")})
     directory.release()
     kept = json.loads((tmp_path / "identity.json").read_text())
     assert kept["topology"] == "words"

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drain import drain
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from rheostat.errors import ConfigError, PlantError, TopologyError
-from rheostat.spark.query.assembly import final_rows
 from rheostat.spark.query.failure import QueryError
 from rheostat.spark.query.grouping.row_groupings import Evenly
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.query.runtime import Runtime
-from rheostat.spark.query.schema import emits
+from rheostat.spark.query.user_functions import emits, final_rows
 from rheostat.spark.streams.entry_times import entered_at
 from rheostat.topology import Operator, Source, Topology
 
@@ -131,9 +131,9 @@ def forget_the_last_commit(run: Path) -> None:
 def test_counts_are_those_of_a_batch_job(inbox: Inbox, start: Start, split: Any, fused: Any) -> None:
     inbox.add(*SENTENCES)
     runtime = start(word_count(inbox, split), fused=fused)
-    runtime.drain()
+    drain(runtime)
     inbox.add("be there")
-    runtime.drain()
+    drain(runtime)
     runtime.stop()
     assert final_counts(runtime) == shouted(inbox.words)
 
@@ -141,12 +141,12 @@ def test_counts_are_those_of_a_batch_job(inbox: Inbox, start: Start, split: Any,
 def test_started_again_it_goes_on_where_it_was(inbox: Inbox, start: Start, tmp_path: Path) -> None:
     inbox.add(*SENTENCES)
     first = start(word_count(inbox))
-    first.drain()
+    drain(first)
     first.stop()
     forget_the_last_commit(tmp_path / "run")
     inbox.add("to go on")
     second = start(word_count(inbox))
-    second.drain()
+    drain(second)
     second.stop()
     assert final_counts(second) == shouted(inbox.words)
     updates = [(row["word"], row["count"]) for row in second.results("shout").collect()]
@@ -163,7 +163,7 @@ def test_every_batch_is_recorded_with_its_rows_and_latencies(inbox: Inbox, start
     parts = [part for part in word_count(inbox).parts if isinstance(part, Operator)]
     runtime = start(Topology("word count", [Source("sentences", reader=read), *parts]))
     inbox.add(*SENTENCES)
-    runtime.drain()
+    drain(runtime)
     for operator, stream, rows in [("split", "sentences", 3), ("count", "split", 15)]:
         (record,) = runtime.batches(operator)
         assert record.rows == {stream: rows}
@@ -181,7 +181,7 @@ def test_every_batch_is_recorded_with_its_rows_and_latencies(inbox: Inbox, start
 def test_fused_with_its_source_an_operator_still_has_latencies(inbox: Inbox, start: Start) -> None:
     inbox.add(*SENTENCES)
     runtime = start(word_count(inbox), fused=[("sentences", "split", "count", "shout")])
-    runtime.drain()
+    drain(runtime)
     runtime.stop()
     (record,) = runtime.batches("split")
     assert record.rows == {"sentences": 3}
@@ -193,7 +193,7 @@ def test_fused_with_its_source_an_operator_still_has_latencies(inbox: Inbox, sta
 def test_functions_on_records_are_timed_in_the_executors(inbox: Inbox, start: Start) -> None:
     inbox.add(*SENTENCES)
     runtime = start(word_count(inbox, split_each))
-    runtime.drain()
+    drain(runtime)
     timings = runtime.timings("split")
     assert timings is not None
     assert timings.records == 3
@@ -206,7 +206,7 @@ def test_consumed_stream_files_go_away(inbox: Inbox, start: Start, tmp_path: Pat
     runtime = start(word_count(inbox))
     for number in range(4):
         inbox.add(f"sentence {number}")
-        runtime.drain()
+        drain(runtime)
     runtime.stop()
     for stream in ("sentences", "split", "count"):
         left = len(list((tmp_path / "run" / "streams" / stream / "_spark_metadata").glob("[0-9]*")))
@@ -244,7 +244,7 @@ def test_records_split_into_outputs_meet_again(inbox: Inbox, start: Start, sort:
         ],
     )
     runtime = start(topology)
-    runtime.drain()
+    drain(runtime)
     found = Counter((row["word"], row["kind"]) for row in runtime.results("pair").collect())
     assert found == Counter({(w, "long" if len(w) > 2 else "short"): n for w, n in inbox.words.items()})
 
@@ -262,7 +262,7 @@ def test_an_output_that_nobody_reads_is_a_result_beside_those_that_are_read(inbo
         ],
     )
     runtime = start(topology)
-    runtime.drain()
+    drain(runtime)
     short = Counter(row["word"] for row in runtime.results("sort.short").collect())
     assert short == Counter({word: n for word, n in inbox.words.items() if len(word) <= 2})
     longest = {row["word"]: row["count"] for row in runtime.results("count").collect()}
@@ -288,7 +288,7 @@ def test_records_go_around_a_loop_until_they_are_done(inbox: Inbox, start: Start
     looped = emits({"again": "n long", "odd": "n long"})(halve)
     operator = Operator("halve", looped, inputs=["numbers", "halve.again"], outputs={"again": 0.5, "odd": 0.5})
     runtime = start(Topology("loop", [Source("numbers", reader=inbox.read), operator]))
-    runtime.drain()
+    drain(runtime)
     assert sorted(row["n"] for row in runtime.results("halve.odd").collect()) == [1, 3, 7]
     batches = runtime.batches("halve")
     assert sum(sum(batch.rows.values()) for batch in batches) == 3 + 2 + 2 + 1
@@ -306,9 +306,9 @@ def test_windows_are_given_once_when_they_are_final(inbox: Inbox, start: Start) 
     keyed = Operator("count", count_in_windows, inputs="clicks", key="value", substreams=1)
     runtime = start(Topology("windows", [Source("clicks", reader=inbox.read), keyed]))
     inbox.add("1", "2", "9")
-    runtime.drain()
+    drain(runtime)
     inbox.add("11", "30")
-    runtime.drain()
+    drain(runtime)
 
     def found() -> list[tuple[int, int]]:
         return sorted((row["start"], row["count"]) for row in runtime.results("count").collect())
@@ -328,7 +328,7 @@ def test_results_go_to_the_sink_that_is_given(inbox: Inbox, start: Start) -> Non
 
     topology = Topology("words", [Source("sentences", reader=inbox.read), Operator("split", split, inputs="sentences")])
     runtime = start(topology, sinks={"split": collect})
-    runtime.drain()
+    drain(runtime)
     assert Counter(received[0]) == inbox.words
 
 
@@ -345,12 +345,12 @@ def test_a_function_that_raises_is_named_with_its_line_and_nothing_is_lost(
     broken = start(word_count(inbox, per_record("word string")(raises_on_question)))
     told = r"operator 'split' failed: ValueError: whether 'tis nobler; .*test_runtime\.py, line \d+, in raises_on_"
     with pytest.raises(QueryError, match=told):
-        broken.drain()
+        drain(broken)
     assert broken.failure is not None
     assert broken.failure.query == "split"
     assert not any(query.is_active for query in broken.queries.values())
     mended = start(word_count(inbox, split_each))
-    mended.drain()
+    drain(mended)
     mended.stop()
     assert final_counts(mended) == shouted(inbox.words)
 
@@ -360,7 +360,7 @@ def test_a_truncated_stream_file_is_named_with_the_operator_and_nothing_is_skipp
 ) -> None:
     inbox.add(*SENTENCES)
     runtime = start(word_count(inbox))
-    runtime.drain()
+    drain(runtime)
     runtime.stop()
     forget_the_last_commit(tmp_path / "run")
     file = next((tmp_path / "run" / "streams" / "split").glob("*.parquet"))
@@ -368,16 +368,16 @@ def test_a_truncated_stream_file_is_named_with_the_operator_and_nothing_is_skipp
     file.write_bytes(whole[: len(whole) // 2])
     damaged = start(word_count(inbox))
     with pytest.raises(QueryError, match=f"operator 'count' failed: .*{file.name} is damaged"):
-        damaged.drain()
+        drain(damaged)
     file.write_bytes(whole)
     mended = start(word_count(inbox))
-    mended.drain()
+    drain(mended)
     mended.stop()
     assert final_counts(mended) == shouted(inbox.words)
 
 
 def test_a_directory_in_use_is_refused_until_it_is_free(inbox: Inbox, start: Start) -> None:
-    start(word_count(inbox)).drain()
+    drain(start(word_count(inbox)))
     with pytest.raises(PlantError, match="another run is using"):
         start(word_count(inbox))
 
@@ -399,14 +399,14 @@ def topology_with(inbox: Inbox, **operator: Any) -> Topology:
             {"function": lambda df: 1 / 0},
             r"operator 'only': ZeroDivisionError: division by zero; .*test_runtime\.py, line \d+",
         ),
-        ({"function": lambda df: None}, "operator 'only' must make a streaming DataFrame of 'only', not None"),
+        ({"function": lambda df: None}, "operator 'only' must return a streaming DataFrame for 'only', not None"),
         (
             {"function": lambda df: {"a": df}},
-            r"operator 'only' declares the outputs none and its function makes \['a'\]",
+            r"operator 'only' declares the outputs none and its function returns \['a'\]",
         ),
         (
             {"outputs": ["a", "b"]},
-            r"operator 'only' declares the outputs \['a', 'b'\] and its function makes a single one",
+            r"operator 'only' declares the outputs \['a', 'b'\] and its function returns a single one",
         ),
         ({"function": None}, "operator 'only' has no function"),
         ({"function": lambda df: df.select(sf.lit(None).alias("x"))}, "operator 'only': column 'x' has no type"),

@@ -1,26 +1,22 @@
-"""Entry times: carried through what users write, and the latency that follows."""
+"""Entry times: stamped by sources, summed up, and the latency that follows."""
 
-from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
+from pyspark.sql import SparkSession
 
 from rheostat.errors import TopologyError
-from rheostat.spark.query.entry_time_column import carried
 from rheostat.spark.streams.entry_times import (
     ENTRY,
     EntryTimes,
     entered_at,
-    entry_column,
     entry_times,
     latency_until,
+    observed_entry_times,
     stamped,
     together,
-    watched_times,
 )
 
 
@@ -84,94 +80,10 @@ def test_records_of_several_files_that_entered_at_one_moment_are_taken_for_one_f
 
 def test_what_spark_observed_has_its_mean() -> None:
     observed = {"rows": 4, "known": 2, "mean_us": 3_000_000.0, "first_us": 2_000_000, "last_us": 4_000_000}
-    assert watched_times({"rheostat_entry": observed}) == EntryTimes(4, 2, 3.0, 4 / 12, (2.0, 4.0))
-    assert watched_times({}) is None
+    assert observed_entry_times({"rheostat_entry": observed}) == EntryTimes(4, 2, 3.0, 4 / 12, (2.0, 4.0))
+    assert observed_entry_times({}) is None
     at_once = observed | {"mean_us": 2_000_000.3, "last_us": 2_000_000}
-    assert watched_times({"rheostat_entry": at_once}) == EntryTimes(4, 2, 2.0, 0.0, (2.0, 2.0))
-
-
-@pytest.fixture(scope="module")
-def entered(spark: SparkSession) -> DataFrame:
-    """Records that know their entry: number n entered at microsecond 1000 + n."""
-    rows = spark.range(0, 12, 1, 2).select(sf.col("id").alias("n"), (sf.col("id") % 3).alias("kind"))
-    return rows.withColumn(ENTRY, entry_column(sf.col("n") + 1000))
-
-
-def square(df: DataFrame) -> DataFrame:
-    return df.select((sf.col("n") * sf.col("n")).alias("square"))
-
-
-def explode_and_filter(df: DataFrame) -> DataFrame:
-    return (
-        df.select("n", sf.explode(sf.array("n", "kind")).alias("part")).filter("part > 1").withColumn("one", sf.lit(1))
-    )
-
-
-def count_by_kind(df: DataFrame) -> DataFrame:
-    return df.groupBy("kind").count()
-
-
-def unite(df: DataFrame) -> DataFrame:
-    return df.select("n").union(df.select("kind")).union(df.select("n"))
-
-
-def join_with_table(df: DataFrame) -> DataFrame:
-    return df.join(df.sparkSession.range(2), sf.col("n") == sf.col("id"), "left_outer").drop("id")
-
-
-def drop_duplicates(df: DataFrame) -> DataFrame:
-    return df.dropDuplicates(["kind"]).select("kind")
-
-
-def by_sql(df: DataFrame) -> DataFrame:
-    return df.sparkSession.sql("select n * 2 as twice from {df} where n > 3", df=df)
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize(
-    "function", [square, explode_and_filter, count_by_kind, unite, join_with_table, drop_duplicates, by_sql]
-)
-def test_results_are_the_same_with_entry_times_carried_along(
-    entered: DataFrame, function: Callable[[DataFrame], DataFrame]
-) -> None:
-    plain = function(entered.drop(ENTRY))
-    threaded = carried(plain)
-    assert threaded.columns == [*plain.columns, ENTRY]
-    assert sorted(map(tuple, threaded.drop(ENTRY).collect())) == sorted(map(tuple, plain.collect()))
-
-
-@pytest.mark.spark
-def test_each_record_keeps_its_own_entry_time(entered: DataFrame) -> None:
-    rows = carried(explode_and_filter(entered.drop(ENTRY))).collect()
-    assert rows
-    assert all(int(row[ENTRY]) == 1000 + row.n for row in rows)
-
-
-@pytest.mark.spark
-def test_an_aggregate_entered_with_its_newest_record(entered: DataFrame) -> None:
-    rows = carried(count_by_kind(entered.drop(ENTRY))).collect()
-    assert {row.kind: int(row[ENTRY]) for row in rows} == {0: 1009, 1: 1010, 2: 1011}
-
-
-@pytest.mark.spark
-def test_a_join_entered_with_the_newer_of_the_two(entered: DataFrame) -> None:
-    left = entered.drop(ENTRY).select("n")
-    right = entered.drop(ENTRY).select((sf.col("n") - 2).alias("m"))
-    rows = carried(left.join(right, sf.col("n") == sf.col("m"))).collect()
-    assert {row.n: int(row[ENTRY]) for row in rows} == {n: 1002 + n for n in range(10)}
-
-
-@pytest.mark.spark
-def test_distinct_rows_are_not_told_apart_by_their_entry(entered: DataFrame) -> None:
-    kinds = entered.drop(ENTRY).select("kind")
-    assert carried(kinds.distinct()).count() == 3
-    assert carried(kinds.intersect(kinds)).count() == 3
-
-
-@pytest.mark.spark
-def test_what_cannot_carry_it_is_left_as_it_is(entered: DataFrame) -> None:
-    opaque = entered.drop(ENTRY).mapInArrow(lambda batches: batches, "n long, kind long")
-    assert carried(opaque).columns == ["n", "kind"]
+    assert observed_entry_times({"rheostat_entry": at_once}) == EntryTimes(4, 2, 2.0, 0.0, (2.0, 2.0))
 
 
 @pytest.mark.spark

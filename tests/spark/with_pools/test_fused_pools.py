@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from drain import drain
 from pyspark.sql import functions as sf
 
 from rheostat.decision import Fuse, Split
@@ -90,7 +91,7 @@ def test_pools_go_and_come_as_operators_are_fused_and_split_and_no_row_is_lost_o
             eventually(
                 lambda pools=pools: _pools_with_executors(periods) == pools or None, f"executors in {pools}", 240
             )
-        running.runtime.drain()
+        drain(running.runtime)
         rows = running.runtime.results("count").collect()
     counted = {}
     for row in rows:

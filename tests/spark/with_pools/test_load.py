@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drain import drain
 
 from rheostat.cli.history import History
 from rheostat.load import Constant, Step
@@ -39,7 +40,7 @@ def test_threshold_keeps_a_pipeline_stable_under_a_load_that_triples_and_falls(f
         with feeder:
             eventually(lambda: (feeder.fed > risen and _split(history) >= 2) or None, "a second executor", 240)
             eventually(lambda: (feeder.fed > fallen and _is_calm(history)) or None, "one executor, and no queue", 360)
-        running.runtime.drain()
+        drain(running.runtime)
         words = running.runtime.results("count").groupBy("word").agg({"count": "max"}).collect()
     assert sum(row[1] for row in words) == 5 * (feeder.fed + trickle.fed)
 

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from drain import drain
 from pyspark.sql import functions as sf
 
 from rheostat.pipeline import start
@@ -31,7 +32,7 @@ def test_operators_share_the_executors_of_a_pool_on_the_node_that_has_the_label(
     seen = []
     options = {together: [["split", "count"]], "nodes": {"count": "big"}, "directory": tmp_path / "run"}
     with start(topology, policy="static", spark=free, listeners=[seen.append], **options) as running:
-        running.runtime.drain()
+        drain(running.runtime)
         rows = running.runtime.results("count").collect()
         (serving,) = eventually(lambda: _serving(seen, pool) or None, "an executor that serves")
     newest = {row["word"]: row["count"] for row in sorted(rows, key=lambda row: row["batch"])}

@@ -1,1 +1,1 @@
-"""A Spark cluster of our own, on this machine."""
+"""Embedded cluster: a Spark standalone cluster of our own, on this machine."""

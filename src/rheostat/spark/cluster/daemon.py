@@ -1,4 +1,4 @@
-"""One Spark daemon (a master or a worker) as a process with a log."""
+"""Daemon: one Spark master or worker as a process with a log."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ from rheostat.spark.processes.log_cause import cause_in
 MASTER_CLASS = "org.apache.spark.deploy.master.Master"
 WORKER_CLASS = "org.apache.spark.deploy.worker.Worker"
 
-_REAP_DEADLINE_S = 10.0
+_REAP_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Daemon:
         return self.process.pid
 
     def service_port(self, service: str) -> int | None:
-        """The port Spark chose for `service`, once the log tells it."""
+        """The port that Spark chose for `service`, once it is in the log."""
         match = re.search(rf"started service '{service}' on port (\d+)", self.log_text())
         return int(match[1]) if match else None
 
@@ -38,9 +38,9 @@ class Daemon:
         return self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
 
     def reap(self) -> None:
-        """Take note of its end, which was brought about elsewhere; one that hangs in the kernel is left."""
+        """Collect its exit code after it was killed; one that hangs in the kernel is left."""
         with suppress(subprocess.TimeoutExpired):
-            self.process.wait(timeout=_REAP_DEADLINE_S)
+            self.process.wait(timeout=_REAP_TIMEOUT_S)
 
     def why_it_died(self) -> str | None:
         """The exit code and the first cause in the log, or None while it runs."""
@@ -67,11 +67,11 @@ def start_daemon(name: str, arguments: Sequence[str], environ: Mapping[str, str]
     return Daemon(name, process, log)
 
 
-def daemon_environment(host: str, folder: Path, kit: JvmExtras) -> dict[str, str]:
+def daemon_environment(host: str, folder: Path, extras: JvmExtras) -> dict[str, str]:
     """The environment of a daemon at `host` that keeps its working files in `folder`.
 
-    There is no configuration folder: settings come by file, and a folder with files in it would come first
-    on the class path and make the archive of classes unfit.
+    It has no configuration folder: settings come in a file, and a folder with files in it would be first on the class
+    path, where the archive of classes does not expect it.
     """
     inherited = neutral_environment()
     return inherited | {
@@ -79,6 +79,6 @@ def daemon_environment(host: str, folder: Path, kit: JvmExtras) -> dict[str, str
         "SPARK_LOCAL_IP": host,
         "SPARK_LOCAL_DIRS": str(folder),
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 {kit.java_options}",
-        **kit.class_path(inherited),
+        "SPARK_DAEMON_JAVA_OPTS": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 {extras.java_options}",
+        **extras.class_path(inherited),
     }

@@ -1,11 +1,10 @@
-"""An embedded cluster that outlives the command that started it, known by the folder it lives in.
+"""Detached cluster: an embedded cluster that outlives the command that started it, known by its folder.
 
-A holder process owns the cluster and waits to be told to stop. It holds a lock on a file in the folder for as
-long as it lives: the lock says whether the cluster runs, and no stale file or reused process id can lie.
+A holder process owns the cluster and waits for a signal to stop. It holds a lock on a file in the folder as long as it
+lives. The lock tells whether the cluster runs, so no stale file or reused process id can mislead.
 """
 
 import contextlib
-import fcntl
 import os
 import signal
 import subprocess
@@ -13,28 +12,26 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO
 
 import msgspec
 
 from rheostat.duration import Duration, human, positive_seconds
 from rheostat.errors import PlantError, RheostatError
-from rheostat.spark.cluster.embedded import (
-    ClusterAddress,
-    ClusterStatus,
-    EmbeddedCluster,
-    status_of,
-    write_private,
-)
+from rheostat.filelock import FileLock, is_locked
+from rheostat.spark.cluster.address import ClusterAddress
+from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.cluster.folder import write_private
 from rheostat.spark.cluster.node import Node, nodes_alike
+from rheostat.spark.cluster.status import ClusterStatus, cluster_status
 from rheostat.spark.install.jvm_extras import JvmExtras
 
 _POLL_S = 0.1
-_STOP_DEADLINE_S = 30.0
+_STOP_TIMEOUT_S = 30.0
+_HOLDER_START_TIMEOUT_S = 60.0
 
 
-class State(msgspec.Struct, frozen=True):
-    """What the folder remembers of a running cluster; only its owner can read it."""
+class HeldCluster(msgspec.Struct, frozen=True):
+    """A running cluster as its holder records it in the folder; only the owner can read the file."""
 
     pid: int
     master_url: str
@@ -45,12 +42,12 @@ class State(msgspec.Struct, frozen=True):
     nodes: tuple[Node, ...]
 
     @property
-    def kit(self) -> JvmExtras:
+    def jvm_extras(self) -> JvmExtras:
         helpers, archive = (Path(file) if file else None for file in (self.helpers, self.archive))
         return JvmExtras(helpers, archive)
 
 
-class Order(msgspec.Struct, frozen=True):
+class StartRequest(msgspec.Struct, frozen=True):
     """What the holder is asked to start."""
 
     nodes: tuple[Node, ...]
@@ -69,16 +66,17 @@ def start_detached(
 
     `PlantError` if one runs there already, or if it does not start; nothing is left running then.
     """
-    folder = _private(Path(directory).absolute())
+    folder = Path(directory).absolute()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if is_running(folder):
         raise PlantError(f"a cluster is already running in {folder}: stop it first, or use another folder")
     chosen = nodes_alike(2) if nodes is None else tuple(nodes)
-    order = Order(chosen, port, positive_seconds(deadline, "deadline"))
-    _state_file(folder).unlink(missing_ok=True)
-    write_private(folder / "order.json", msgspec.json.encode(order).decode())
+    request = StartRequest(chosen, port, positive_seconds(deadline, "deadline"))
+    _record_file(folder).unlink(missing_ok=True)
+    write_private(_request_file(folder), msgspec.json.encode(request).decode())
     holder = _start_holder(folder)
     try:
-        _await_state(folder, holder, order.deadline_s)
+        _await_record(folder, holder, request.deadline_s)
     except BaseException:
         holder.terminate()
         holder.wait()
@@ -88,36 +86,60 @@ def start_detached(
 
 def status(directory: Path | str) -> ClusterStatus:
     """Nodes and applications of the cluster in `directory`; `PlantError` if none runs there."""
-    state = _state(Path(directory).absolute())
-    return status_of(_address(directory, state), state.nodes)
+    held = held_cluster(directory)
+    return cluster_status(_address(directory, held), held.nodes)
 
 
 def connect(directory: Path | str) -> ClusterAddress:
     """What `build_session` needs to run on the cluster in `directory`."""
-    return _address(directory, _state(Path(directory).absolute()))
+    return _address(directory, held_cluster(directory))
 
 
 def stop(directory: Path | str) -> None:
     """End the cluster in `directory` and everything that runs on it; `PlantError` if none runs there."""
     folder = Path(directory).absolute()
-    pid = _state(folder).pid
-    for order in (signal.SIGTERM, signal.SIGKILL):
-        _signal(pid, order)
-        if _await_unlocked(folder):
+    pid = held_cluster(folder).pid
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+        if _await_end(folder):
             return
     raise PlantError(f"the cluster in {folder} does not stop: its process {pid} survives SIGKILL")
 
 
 def is_running(directory: Path | str) -> bool:
-    """Whether a holder lives in `directory`."""
+    """Whether a cluster runs, or is starting, in `directory`."""
+    return is_locked(_lock_file(Path(directory)))
+
+
+def held_cluster(directory: Path | str) -> HeldCluster:
+    """The record of the cluster that runs in `directory`; `PlantError` if none does."""
+    folder = Path(directory).absolute()
+    if not is_running(folder):
+        raise PlantError(f"no cluster is running in {folder}")
     try:
-        with _lock_file(Path(directory)).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return msgspec.json.decode(_record_file(folder).read_bytes(), type=HeldCluster)
     except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False
+        raise PlantError(f"the cluster in {folder} is still starting (logs: {folder / 'logs'})") from None
+
+
+def hold(folder: Path) -> None:
+    """Run the cluster that is requested in `folder` until a signal to stop or the master's end."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit())
+    request = msgspec.json.decode(_request_file(folder).read_bytes(), type=StartRequest)
+    cluster = EmbeddedCluster(request.nodes, directory=folder, port=request.port, deadline=request.deadline_s)
+    with FileLock(_lock_file(folder)) as lock:
+        if lock.held_by_another:
+            raise PlantError(f"a cluster is already running in {folder}")
+        try:
+            with cluster:
+                _write_record(folder, cluster)
+                while cluster.is_up:
+                    time.sleep(1.0)
+                raise PlantError(f"the master of the cluster in {folder} has ended (logs: {cluster.logs})")
+        finally:
+            _record_file(folder).unlink(missing_ok=True)
 
 
 def _start_holder(folder: Path) -> "subprocess.Popen[bytes]":
@@ -131,24 +153,24 @@ def _start_holder(folder: Path) -> "subprocess.Popen[bytes]":
         )
 
 
-def _await_state(folder: Path, holder: "subprocess.Popen[bytes]", deadline_s: float) -> None:
-    # The holder keeps the deadline itself and says why it failed; the minute is for its own start and end.
-    end = time.monotonic() + deadline_s + 60.0
-    while not _state_file(folder).exists():
+def _await_record(folder: Path, holder: "subprocess.Popen[bytes]", deadline_s: float) -> None:
+    # The holder keeps the deadline itself and reports why it failed; beyond that it needs time to start and to end.
+    end = time.monotonic() + deadline_s + _HOLDER_START_TIMEOUT_S
+    while not _record_file(folder).exists():
         if holder.poll() is not None:
-            raise PlantError(_last_words(folder))
+            raise PlantError(_last_log_line(folder))
         if time.monotonic() > end:
             raise PlantError(f"no cluster in {folder} after {human(deadline_s)} (logs: {folder / 'logs'})")
         time.sleep(_POLL_S)
 
 
-def _last_words(folder: Path) -> str:
+def _last_log_line(folder: Path) -> str:
     lines = (folder / "holder.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return lines[-1] if lines else f"the cluster in {folder} ended without a word (logs: {folder / 'logs'})"
+    return lines[-1] if lines else f"the cluster in {folder} ended without a message (logs: {folder / 'logs'})"
 
 
-def _await_unlocked(folder: Path) -> bool:
-    end = time.monotonic() + _STOP_DEADLINE_S
+def _await_end(folder: Path) -> bool:
+    end = time.monotonic() + _STOP_TIMEOUT_S
     while is_running(folder):
         if time.monotonic() > end:
             return False
@@ -156,75 +178,36 @@ def _await_unlocked(folder: Path) -> bool:
     return True
 
 
-def _state(folder: Path) -> State:
-    if not is_running(folder):
-        raise PlantError(f"no cluster is running in {folder}")
-    try:
-        return msgspec.json.decode(_state_file(folder).read_bytes(), type=State)
-    except FileNotFoundError:
-        raise PlantError(f"the cluster in {folder} is still starting (logs: {folder / 'logs'})") from None
+def _address(directory: Path | str, held: HeldCluster) -> ClusterAddress:
+    logs = Path(directory).absolute() / "logs"
+    return ClusterAddress(held.master_url, held.web_url, logs, held.secret, held.jvm_extras)
 
 
-def _address(directory: Path | str, state: State) -> ClusterAddress:
-    return ClusterAddress(state.master_url, state.web_url, Path(directory).absolute() / "logs", state.secret, state.kit)
+def _write_record(folder: Path, cluster: EmbeddedCluster) -> None:
+    address = cluster.address
+    helpers, archive = address.jvm_extras.helpers, address.jvm_extras.archive
+    held = HeldCluster(
+        pid=os.getpid(),
+        master_url=address.master_url,
+        web_url=address.web_url,
+        secret=address.secret,
+        helpers=str(helpers) if helpers else None,
+        archive=str(archive) if archive else None,
+        nodes=cluster.nodes,
+    )
+    write_private(_record_file(folder), msgspec.json.encode(held).decode())
 
 
-def _state_file(folder: Path) -> Path:
+def _record_file(folder: Path) -> Path:
     return folder / "cluster.json"
+
+
+def _request_file(folder: Path) -> Path:
+    return folder / "request.json"
 
 
 def _lock_file(folder: Path) -> Path:
     return folder / "lock"
-
-
-def _private(folder: Path) -> Path:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
-
-
-def _signal(pid: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, number)
-
-
-def hold(folder: Path) -> None:
-    """Run the cluster that the folder's order asks for, until a signal to stop or the master's end."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit())
-    order = msgspec.json.decode((folder / "order.json").read_bytes(), type=Order)
-    cluster = EmbeddedCluster(order.nodes, directory=folder, port=order.port, deadline=order.deadline_s)
-    with _locked(folder):
-        try:
-            with cluster:
-                _announce(folder, cluster)
-                while cluster.is_up:
-                    time.sleep(1.0)
-                raise PlantError(f"the master of the cluster in {folder} has ended (logs: {cluster.logs})")
-        finally:
-            _state_file(folder).unlink(missing_ok=True)
-
-
-def _locked(folder: Path) -> IO[bytes]:
-    file = _lock_file(folder).open("wb")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise PlantError(f"a cluster is already running in {folder}") from None
-    return file
-
-
-def _announce(folder: Path, cluster: EmbeddedCluster) -> None:
-    at = cluster.address
-    state = State(
-        pid=os.getpid(),
-        master_url=at.master_url,
-        web_url=at.web_url,
-        secret=at.secret,
-        helpers=str(at.kit.helpers) if at.kit.helpers else None,
-        archive=str(at.kit.archive) if at.kit.archive else None,
-        nodes=cluster.nodes,
-    )
-    write_private(_state_file(folder), msgspec.json.encode(state).decode())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a standalone master tells about itself on its page `/json/`."""
+"""Master page: the state of a standalone master, from its page `/json/`."""
 
 import urllib.error
 import urllib.request
@@ -9,7 +9,7 @@ _TIMEOUT_S = 15.0
 
 
 class WorkerEntry(msgspec.Struct, frozen=True):
-    """A worker the master knows, dead ones included."""
+    """A worker that the master knows; it may be dead."""
 
     id: str
     host: str
@@ -22,7 +22,7 @@ class WorkerEntry(msgspec.Struct, frozen=True):
 
 
 class ApplicationEntry(msgspec.Struct, frozen=True):
-    """An application that runs or waits."""
+    """An application that runs or waits for executors."""
 
     id: str
     name: str
@@ -31,7 +31,7 @@ class ApplicationEntry(msgspec.Struct, frozen=True):
 
 
 class MasterPage(msgspec.Struct, frozen=True):
-    """The master's state, `ALIVE` once it takes workers and applications."""
+    """The master's state; `status` is `ALIVE` once it accepts workers and applications."""
 
     url: str
     status: str
@@ -39,14 +39,14 @@ class MasterPage(msgspec.Struct, frozen=True):
     activeapps: list[ApplicationEntry]
 
     def worker_offering(self, resource: str) -> WorkerEntry | None:
-        """The worker with this resource: the living one if a dead one had it before."""
+        """The worker with this resource; a living one rather than a dead one."""
         offering = [worker for worker in self.workers if resource in worker.resources]
         return min(offering, key=lambda worker: worker.state != "ALIVE", default=None)
 
 
 def read_master_page(web_url: str) -> MasterPage | None:
-    """The page, or None if there is no master (yet, or any more) at `web_url`."""
-    # A proxy in the environment must not see requests to our own machine.
+    """The page, or None if no master answers at `web_url`."""
+    # Requests to this machine must not go through a proxy that the environment names.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"{web_url}/json/", timeout=_TIMEOUT_S) as answer:

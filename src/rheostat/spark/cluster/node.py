@@ -1,4 +1,4 @@
-"""A node of an embedded cluster, and how its labels reach Spark's scheduler."""
+"""Node: one machine of an embedded cluster, whose labels are resources for Spark's scheduler."""
 
 import re
 from collections.abc import Iterable
@@ -13,10 +13,10 @@ _MB = {"m": 1, "g": 1024}
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A machine that holds executors; embedded, one Spark worker.
+    """A machine that holds executors; in an embedded cluster, one Spark worker.
 
-    `cores` is the number of task slots it offers and may exceed the machine's own, since most streaming
-    tasks wait more than they compute. A node answers to its name and to each of its `labels`.
+    `cores` is the number of task slots it offers. It may exceed the machine's own, since most streaming tasks wait more
+    than they compute. A node can be addressed by its name and by each of its `labels`.
     """
 
     name: str
@@ -50,22 +50,22 @@ def nodes_alike(count: int, cores: int = 2, memory: str = "2g") -> tuple[Node, .
 
 
 def resource_of(label: str) -> str:
-    """The name of the Spark resource that a resource profile asks for to land on nodes with this label.
+    """The Spark resource that a resource profile requests to get executors on nodes with this label.
 
-    Each executor takes one of it; a node offers as many as it has cores, so labels never run out first.
+    Each executor takes one unit. A node offers as many as it has cores, so cores run out before labels do.
     """
     check_label(label)
     return f"node_{label}"
 
 
 def check_label(label: str) -> None:
-    """Names and labels become parts of Spark settings and file names, so they are kept plain."""
+    """Names and labels become parts of Spark settings and file names, so only plain characters are allowed."""
     if not _NAME.fullmatch(label):
-        raise ConfigError(f"{label!r} is no node name or label: use letters, digits, - and _ after a letter")
+        raise ConfigError(f"{label!r} is not a node name or label: use letters, digits, - and _ after a letter")
 
 
 def check_distinct(nodes: Iterable[Node]) -> None:
-    """Two nodes of one name could not be told apart."""
+    """Refuse two nodes of the same name."""
     seen: set[str] = set()
     for node in nodes:
         if node.name in seen:
@@ -74,7 +74,7 @@ def check_distinct(nodes: Iterable[Node]) -> None:
 
 
 def memory_mb(text: str, what: str) -> int:
-    """Mebibytes of a size as Spark writes it, such as "512m" or "2g"."""
+    """Mebibytes of a size in Spark's notation, such as "512m" or "2g"."""
     match = _MEMORY.fullmatch(text.strip())
     if match is None:
         raise ConfigError(f'{what} {text!r} is not a size: write it like "512m" or "2g"')

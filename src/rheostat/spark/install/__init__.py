@@ -1,1 +1,1 @@
-"""The Spark and the Java that are installed, and what is made once for them: compiled helpers, archived classes."""
+"""Install: the installed Spark and Java, and what is made for them once: compiled helpers and archived classes."""

@@ -1,23 +1,23 @@
-"""Where what was made for the installed Spark is kept, and what makes it out of date."""
+"""Cache: where files that were made for the installed Spark are kept, and when they are out of date."""
 
-import fcntl
 import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from rheostat.filelock import FileLock
 from rheostat.spark.install.spark_home import spark_home
 
 
 def default_cache() -> Path:
-    """Where a user's caches belong."""
+    """The user's cache folder."""
     home = os.environ.get("XDG_CACHE_HOME")
     return Path(home) / "rheostat" if home else Path.home() / ".cache" / "rheostat"
 
 
 def private_folder(folder: Path) -> Path:
-    """`folder`, or a fresh one where it cannot be used: code must not come from where others can write."""
+    """`folder`, or a new one if it cannot be used: code must not come from where others can write."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.access(folder, os.W_OK | os.X_OK) and folder.stat().st_uid == os.getuid():
@@ -28,24 +28,23 @@ def private_folder(folder: Path) -> Path:
 
 
 def made_once(target: Path, make: Callable[[Path], None]) -> Path:
-    """`target`, written by `make` (at the path it is given) if it is not there; whoever else wants it waits."""
+    """`target`, written by `make` (at the path that it gets) if it is not there; other processes wait meanwhile."""
     if not target.exists():
-        with target.with_suffix(".lock").open("wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with FileLock(target.with_suffix(".lock"), wait=True):
             if not target.exists():
                 _make_whole(target, make)
     return target
 
 
 def _make_whole(target: Path, make: Callable[[Path], None]) -> None:
-    with tempfile.TemporaryDirectory(prefix="making-", dir=target.parent) as workplace:
-        draft = Path(workplace, target.name)
+    with tempfile.TemporaryDirectory(prefix="making-", dir=target.parent) as folder:
+        draft = Path(folder, target.name)
         make(draft)
         draft.replace(target)
 
 
 def fingerprint(parts: Iterable[bytes]) -> str:
-    """Changes with `parts` and with every jar of the installed Spark."""
+    """A hash of `parts` and of every jar of the installed Spark."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)

@@ -1,4 +1,4 @@
-"""Finding the Java that Spark will use, and saying clearly when there is none that fits."""
+"""Java: the one that Spark will use, or a clear error if there is none that fits."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 from rheostat.errors import PlantError
 
 OLDEST_JAVA = 17
-"""What Spark 4 needs at least."""
+"""The oldest Java for Spark 4."""
 
 _VERSION = re.compile(r'version "(\d+)')
 _HINT = f"install Java {OLDEST_JAVA} or newer, or point JAVA_HOME at one"
@@ -19,7 +19,7 @@ _HINT = f"install Java {OLDEST_JAVA} or newer, or point JAVA_HOME at one"
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """An executable `java`, its major version and all it says of itself."""
+    """An executable `java`, its major version and the text that it prints about itself."""
 
     executable: Path
     version: int
@@ -56,5 +56,5 @@ def _version(executable: Path) -> tuple[int, str]:
     text = (ran.stderr + ran.stdout).strip()
     match = _VERSION.search(text)
     if ran.returncode != 0 or match is None:
-        raise PlantError(f"{executable} does not tell its version ({text[:200]!r}): {_HINT}")
+        raise PlantError(f"{executable} does not print its version ({text[:200]!r}): {_HINT}")
     return int(match[1]), text

@@ -1,7 +1,7 @@
-"""The JVM helpers: a few lines of Scala, compiled on first use against the Spark that is installed.
+"""JVM helpers: a few lines of Scala, compiled on first use against the installed Spark.
 
-The compiler comes with pyspark. The jar is cached by what went into it, so another Spark gets another jar.
-Nothing depends on the helpers: without them the same results take longer, and the log says so.
+The compiler comes with pyspark. The jar is cached under a hash of its sources and of the Spark, so another Spark gets
+another jar. Nothing depends on the helpers: without them everything works, but slower, and the log says so.
 """
 
 import logging
@@ -23,14 +23,14 @@ FILE_SYSTEM = "rheostat.jvm.ForklessFileSystem"
 ABSTRACT_FILE_SYSTEM = "rheostat.jvm.ForklessFs"
 PIN = "org.apache.spark.sql.rheostat.Pin"
 
-_COMPILE_DEADLINE_S = 300.0
+_COMPILE_TIMEOUT_S = 300.0
 _LOG = logging.getLogger(__name__)
 
 
 def helpers_jar(cache: Path | None = None) -> Path:
-    """The compiled helpers, compiling them if `cache` (by default the user's) does not have them.
+    """The compiled helpers, compiled now if `cache` (by default the user's) does not have them.
 
-    Of several processes that need them at once, one compiles and the others wait.
+    If several processes need them at once, one compiles and the others wait.
     """
     folder = private_folder(cache or default_cache())
     jar = folder / f"helpers-{fingerprint(source.read_bytes() for source in _sources())}.jar"
@@ -38,27 +38,27 @@ def helpers_jar(cache: Path | None = None) -> Path:
 
 
 def helpers_jar_or_none(cache: Path | None = None) -> Path | None:
-    """As `helpers_jar`, but a failure is logged with what it costs, and the plain ways are used."""
+    """As `helpers_jar`, but a failure is only logged, with what it costs."""
     try:
         return helpers_jar(cache)
     except (PlantError, OSError) as error:
         _LOG.warning(
-            "going on without the JVM helpers (%s): pools cost a pass through Python in each batch, and"
-            " checkpoints on local disks a forked process for each file",
+            "no JVM helpers (%s): with pools every row passes through Python in each batch, and checkpoints on"
+            " local disks fork a process for each file",
             error,
         )
         return None
 
 
 def load_helpers(jvm: JVMView, jar: Path) -> bool:
-    """Make the helpers known to a driver's JVM, running already or not; False if it does not take them."""
+    """Add the helpers to a driver's JVM, which may run already; False if that is not possible."""
     if is_loaded(jvm):
         return True
     try:
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
         loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
     except Py4JError as error:
-        _LOG.warning("this driver's class loader takes no jar, going on without the JVM helpers: %s", error)
+        _LOG.warning("no JVM helpers, since this driver's class loader takes no jar: %s", error)
         return False
     return is_loaded(jvm)
 
@@ -97,4 +97,4 @@ def _first_error(output: str) -> str:
 def _run_compiler(target: Path) -> "subprocess.CompletedProcess[str]":
     command = [str(find_java().executable), "-Xss8m", "-XX:TieredStopAtLevel=1", "-cp", f"{_jars()}/*"]
     command += ["scala.tools.nsc.Main", "-usejavacp", "-nowarn", "-d", str(target), *map(str, _sources())]
-    return run_guarded(command, _COMPILE_DEADLINE_S)
+    return run_guarded(command, _COMPILE_TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""The Spark that is installed, and an environment in which its scripts mean it and no other."""
+"""Spark home: the installed Spark, and an environment in which its scripts use it and no other."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ def spark_home() -> Path:
 
 
 def neutral_environment() -> dict[str, str]:
-    """This process's environment without what the user set for other Sparks."""
+    """This process's environment without variables that the user set for other Sparks."""
     inherited = {key: value for key, value in os.environ.items() if _is_neutral(key)}
     return inherited | {"SPARK_HOME": str(spark_home())}
 

@@ -1,1 +1,1 @@
-"""Processes that end when this one does."""
+"""Processes: child processes that end when this one does."""

@@ -1,4 +1,4 @@
-"""Processes that end when we do: a group of them under a watchdog."""
+"""Process guard: a group of processes that end when this one does, kept by a watchdog."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from rheostat.errors import PlantError
 from rheostat.spark.processes import watchdog
 
 
-class Guard:
+class ProcessGuard:
     """A process group whose members, and all that descend from them, end at `end` or with this process.
 
     `folders` are removed then. Start members with `process_group=guard.group`.
@@ -34,15 +34,15 @@ class Guard:
         if self._watchdog.poll() is None:
             self._watchdog.stdin.write(b"\n")
         self._watchdog.stdin.close()
-        if self._watchdog.wait() < 0:  # someone killed the watchdog; its work remains to be done
+        if self._watchdog.wait() < 0:  # somebody killed the watchdog before it could do this
             watchdog.sweep(self._watchdog.pid)
 
 
 def run_guarded(
-    command: Sequence[str | Path], deadline_s: float, environ: Mapping[str, str] | None = None
+    command: Sequence[str | Path], timeout_s: float, environ: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Run `command` to its end, its two outputs as one text; `PlantError` when the deadline passes."""
-    guard = Guard()
+    """Run `command` to its end, its two outputs as one text; `PlantError` when the timeout passes."""
+    guard = ProcessGuard()
     try:
         return subprocess.run(
             command,
@@ -52,11 +52,11 @@ def run_guarded(
             text=True,
             errors="replace",
             env=environ,
-            timeout=deadline_s,
+            timeout=timeout_s,
             check=False,
             process_group=guard.group,
         )
     except subprocess.TimeoutExpired as error:
-        raise PlantError(f"{Path(command[0]).name} took longer than {deadline_s:.0f} s") from error
+        raise PlantError(f"{Path(command[0]).name} took longer than {timeout_s:.0f} s") from error
     finally:
         guard.end()

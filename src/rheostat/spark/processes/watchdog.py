@@ -1,9 +1,9 @@
-"""Ends a cluster's processes when the process that started them is gone, however it went.
+"""Watchdog: ends a group of processes when the process that started them is gone, however it ended.
 
-Run as a script in a process group of its own, which the cluster's processes join. Its standard input is a
-pipe from the parent: a byte or the end of file (which even SIGKILL of the parent brings) makes it kill the
-group and all descendants, executors and their Python workers included. Only the standard library: it starts
-at once and imports nothing that could fail.
+Run as a script in a process group of its own, which the guarded processes join. Its standard input is a pipe from the
+parent. A byte, or the end of file (which even SIGKILL of the parent causes), makes it kill the group and all
+descendants, executors and their Python workers included. It uses only the standard library, so it starts at once and
+imports nothing that could fail.
 """
 
 import contextlib
@@ -17,33 +17,33 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-_PATIENCE_S = 10.0
-"""How long a process may take to vanish after SIGKILL (it may hang in the kernel) before we give up on it."""
+_KILL_TIMEOUT_S = 10.0
+"""A process that hangs in the kernel may survive SIGKILL for longer; it is then left."""
 
 
 class Process(NamedTuple):
-    """What the process table says of one process."""
+    """One process in the process table."""
 
     parent: int
     group: int
 
 
 def sweep(group: int, spare: Iterable[int] = ()) -> set[int]:
-    """SIGKILL the processes of `group` and all that descend from them; return those that would not die.
+    """SIGKILL the processes of `group` and all that descend from them; return those that did not die.
 
     Groups that descendants made for themselves (Spark's Python daemons do) are remembered between rounds, so
     that a worker orphaned in one round is still found in the next.
     """
     groups, spared = {group}, set(spare)
-    deadline = time.monotonic() + _PATIENCE_S
-    while (victims := kin(groups, process_table()) - spared) and time.monotonic() < deadline:
+    deadline = time.monotonic() + _KILL_TIMEOUT_S
+    while (victims := group_members(groups, process_table()) - spared) and time.monotonic() < deadline:
         for pid in victims:
             _kill(pid)
         time.sleep(0.02)
     return victims
 
 
-def kin(groups: set[int], table: Mapping[int, Process]) -> set[int]:
+def group_members(groups: set[int], table: Mapping[int, Process]) -> set[int]:
     """The processes in `groups` and their descendants; groups that a descendant leads join `groups`."""
     found: set[int] = set()
     while True:
@@ -85,10 +85,9 @@ def _kill(pid: int) -> None:
 
 
 def _await_end_of(parent: int) -> None:
-    """Return when the parent says so or is gone.
+    """Return when the parent writes to the pipe or is gone.
 
-    A process forked off the parent may hold the pipe open after the parent's death, hence the look at who
-    our parent is.
+    A process forked off the parent may hold the pipe open after the parent's death, so the parent's id is checked too.
     """
     while os.getppid() == parent:
         readable, _, _ = select.select([0], [], [], 1.0)

@@ -1,10 +1,10 @@
-"""How the hidden column with the entry time stays with its records through a user's DataFrame function.
+"""Entry time column: carried through the DataFrame function of a user that does not know of it.
 
-The function gets a DataFrame without the column and returns another. Afterwards the column is threaded through
-what the function built: added to each projection on the way, as the newest of a group to an aggregation, as the
-newer of the two to a join. Results are the same as without it, since nothing that compares whole rows ever sees
-it. Where it cannot be threaded (a function in Python on whole batches, state of the user's own making, DISTINCT)
-the records are left without the column, and their entry times are those of the batch they were made from.
+The function gets a DataFrame without the hidden column and returns another one. Afterwards the column is added to the
+plan that the function built: to each projection, to an aggregation as the newest of the group, to a join as the newer
+of the two. Results are the same as without it, since nothing that compares whole rows ever sees it. Where it cannot be
+added (a Python function on whole batches, state of the user's own, DISTINCT) the records have no entry times of their
+own and share those of the batch that they were made from.
 """
 
 import logging
@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from rheostat.spark.streams.entry_times import ENTRY
-from rheostat.spark.streams.source import as_dataframe, java_frame
+from rheostat.spark.streams.jvm_objects import dataframe_of, java_frame, scala_object
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,57 +38,57 @@ _TRANSPARENT = frozenset(
         "View",
     }
 )
-"""Nodes whose output is their child's, whatever it is."""
+"""Plan nodes whose output is that of their child."""
 
 _ADDING = frozenset({"Generate", "Window"})
-"""Nodes that keep the child's columns and add their own."""
+"""Plan nodes that keep the child's columns and add their own."""
 
 
-def carried(df: DataFrame) -> DataFrame:
-    """`df` with the entry times of the records it was made from as its last column, or as it is if that fails."""
+def with_carried_entry_times(df: DataFrame) -> DataFrame:
+    """`df` with the entry times of the records that it was made from as its last column; unchanged if that fails."""
     try:
-        plan, entry = _Carrier(df).carry(java_frame(df).queryExecution().analyzed())
+        plan, entry = _PlanRewriter(df).rewrite(java_frame(df).queryExecution().analyzed())
         if entry is None:
             return df
-        threaded = as_dataframe(df.sparkSession, plan)
+        carried = dataframe_of(df.sparkSession, plan)
     except (Py4JError, PySparkException) as error:
-        _LOG.debug("entry times of %s follow by batch: %s", df, error)
+        _LOG.debug("%s carries no entry times of its own: %s", df, error)
         return df
-    return threaded if threaded.columns == [*df.columns, ENTRY] else df
+    return carried if carried.columns == [*df.columns, ENTRY] else df
 
 
-class _Carrier:
-    """Rebuilds a plan from its leaves up; each step gives the new node and the column's attribute in it."""
+class _PlanRewriter:
+    """Rebuilds a plan from its leaves up. Each step returns the new node and the column's attribute in it, if any."""
 
     def __init__(self, df: DataFrame) -> None:
         jvm: Any = df.sparkSession.sparkContext._jvm
         self._plans = jvm.org.apache.spark.sql.catalyst.plans.logical
         self._expressions = jvm.org.apache.spark.sql.catalyst.expressions
         self._to_seq = jvm.PythonUtils.toSeq
-        self._none = getattr(getattr(jvm, "scala.None$"), "MODULE$")
+        self._none = scala_object(jvm, "scala.None")
         self._max = getattr(jvm, "org.apache.spark.sql.catalyst.expressions.aggregate.Max")
         self._greatest = self._expressions.Greatest
-        self._names = getattr(getattr(jvm, "org.apache.spark.sql.catalyst.expressions.NamedExpression$"), "MODULE$")
+        self._names = scala_object(jvm, "org.apache.spark.sql.catalyst.expressions.NamedExpression")
 
-    def carry(self, plan: Any) -> tuple[Any, Any | None]:
+    def rewrite(self, plan: Any) -> tuple[Any, Any | None]:
         kind = plan.nodeName()
-        carried = [self.carry(child) for child in _items(plan.children())]
-        entries = [entry for _, entry in carried if entry is not None]
+        children = [self.rewrite(child) for child in _items(plan.children())]
+        entries = [entry for _, entry in children if entry is not None]
         if not entries:
             return plan, _entry_in(plan)
         if kind == "Project":
-            return self._project(plan, *carried[0])
+            return self._project(plan, *children[0])
         if kind == "Aggregate":
-            return self._aggregate(plan, *carried[0])
+            return self._aggregate(plan, *children[0])
         if kind == "Expand":
-            return self._expand(plan, *carried[0])
+            return self._expand(plan, *children[0])
         if kind in _TRANSPARENT or kind in _ADDING:
-            return self._with_children(plan, carried), entries[0]
+            return self._with_children(plan, children), entries[0]
         if kind == "Join":
-            return self._join(plan, carried)
-        if kind == "Union" and len(entries) == len(carried):
-            return self._union(plan, carried)
-        # A function on single records, fused before this one, has them in what it makes.
+            return self._join(plan, children)
+        if kind == "Union" and len(entries) == len(children):
+            return self._union(plan, children)
+        # A function on single records, fused before this one, carries them itself.
         return plan, _entry_in(plan)
 
     def _project(self, plan: Any, child: Any, entry: Any) -> tuple[Any, Any]:
@@ -107,8 +107,8 @@ class _Carrier:
         output = self._to_seq([*_items(plan.output()), entry])
         return self._plans.Expand(self._to_seq(rows), output, child), entry
 
-    def _join(self, plan: Any, carried: list[tuple[Any, Any | None]]) -> tuple[Any, Any | None]:
-        joined = self._with_children(plan, carried)
+    def _join(self, plan: Any, children: list[tuple[Any, Any | None]]) -> tuple[Any, Any | None]:
+        joined = self._with_children(plan, children)
         kept = _items(joined.output())
         entries = [column for column in kept if column.name() == ENTRY]
         if not entries:
@@ -117,17 +117,17 @@ class _Carrier:
         columns = [column for column in kept if column.name() != ENTRY]
         return self._plans.Project(self._to_seq([*columns, newest]), joined), newest.toAttribute()
 
-    def _union(self, plan: Any, carried: list[tuple[Any, Any | None]]) -> tuple[Any, Any]:
-        """Columns of a union are matched by position: the entry time goes last everywhere."""
-        children = []
-        for child, entry in carried:
+    def _union(self, plan: Any, children: list[tuple[Any, Any | None]]) -> tuple[Any, Any]:
+        """A union matches columns by position, so the entry time is last everywhere."""
+        aligned = []
+        for child, entry in children:
             columns = [column for column in _items(child.output()) if column.name() != ENTRY]
-            children.append((self._plans.Project(self._to_seq([*columns, entry]), child), entry))
-        union = self._with_children(plan, children)
+            aligned.append((self._plans.Project(self._to_seq([*columns, entry]), child), entry))
+        union = self._with_children(plan, aligned)
         return union, _items(union.output())[-1]
 
-    def _with_children(self, plan: Any, carried: list[tuple[Any, Any | None]]) -> Any:
-        return plan.withNewChildren(self._to_seq([child for child, _ in carried]))
+    def _with_children(self, plan: Any, children: list[tuple[Any, Any | None]]) -> Any:
+        return plan.withNewChildren(self._to_seq([child for child, _ in children]))
 
     def _named(self, expression: Any) -> Any:
         nothing = self._to_seq([])

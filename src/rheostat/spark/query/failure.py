@@ -1,4 +1,4 @@
-"""What went wrong in a query, said so that the user finds it: the operator, the line of the user's code, the file."""
+"""Query failure: the cause of an error in a query, with the operator and the line of the user's code or the file."""
 
 import re
 import traceback
@@ -14,11 +14,11 @@ _PYTHON_ERROR = re.compile(
     r"^((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Iteration|Exit))\b:? ?(.*)"
 )
 _UNREADABLE = re.compile(r"(?:file:(?://)?)?(/[^\s\"']*?part-[^\s\"']+?\.parquet)")
-_NOT_THE_USERS = tuple(str(Path(package.__file__ or "").parent) for package in (pyspark, rheostat))
+_LIBRARIES = tuple(str(Path(package.__file__ or "").parent) for package in (pyspark, rheostat))
 
 
 class QueryError(PlantError):
-    """A query of a topology that ended with an error. What it had committed stays; what it had not comes again."""
+    """A query ended with an error. Committed batches stay; the one that was not committed is repeated on restart."""
 
     def __init__(self, query: str, reason: str) -> None:
         super().__init__(f"operator {query!r} failed: {reason}")
@@ -27,19 +27,19 @@ class QueryError(PlantError):
 
 
 def reason_of(error: BaseException) -> str:
-    """The innermost cause in a line or two, with the user's own line of code if it is Python."""
+    """The innermost cause in a line or two, with the line of the user's code if it was raised there."""
     if isinstance(error, RheostatError):
         return str(error)
     text = "\n".join([*traceback.format_exception(error), str(error)])
-    frame = _last_users_frame(text)
+    frame = _last_user_frame(text)
     cause = _python_error(text[frame.end() :]) if frame else _worker_error(text)
     line = f"{frame['file']}, line {frame['line']}, in {frame['function']}" if frame else None
     parts = [cause or _first_line(str(error)), line, _damaged_file(text)]
     return "; ".join(part for part in parts if part)
 
 
-def _last_users_frame(text: str) -> re.Match[str] | None:
-    frames = [frame for frame in _FRAME.finditer(text) if _is_users(frame["file"])]
+def _last_user_frame(text: str) -> re.Match[str] | None:
+    frames = [frame for frame in _FRAME.finditer(text) if _is_user_code(frame["file"])]
     return frames[-1] if frames else None
 
 
@@ -49,14 +49,14 @@ def _python_error(text: str) -> str | None:
 
 
 def _worker_error(text: str) -> str | None:
-    """An error in an executor's Python before any of the user's code was reached."""
+    """An error in an executor's Python outside of the user's code."""
     position = text.rfind("worker.py")
     return _python_error(text[position:]) if position >= 0 else None
 
 
-def _is_users(file: str) -> bool:
+def _is_user_code(file: str) -> bool:
     is_library = "site-packages" in file or "/lib/python" in file or file.startswith("<") or not file.endswith(".py")
-    return not is_library and not file.startswith(_NOT_THE_USERS) and "/pyspark.zip/" not in file
+    return not is_library and not file.startswith(_LIBRARIES) and "/pyspark.zip/" not in file
 
 
 def _damaged_file(text: str) -> str | None:

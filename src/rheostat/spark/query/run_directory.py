@@ -1,9 +1,9 @@
-"""The directory of a run: checkpoints, streams and results, and whose they are.
+"""Run directory: the checkpoints, streams and results of one topology.
 
-identity.json      the topology, which operators share a query now, and what its streams look like
-lock               held while somebody runs here
+identity.json      the topology, which operators share a query now, and the schemas of its streams
+lock               held while the topology runs
 checkpoints/QUERY  Spark's own
-streams/WRITER     what one operator, or all of a query, writes for others
+streams/WRITER     the stream that one operator, or a whole query, writes for others
 results/STREAM     what leaves the topology, unless a sink was given
 """
 
@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 from rheostat.chain import in_flow_order
 from rheostat.errors import ConfigError, PlantError
 from rheostat.filelock import FileLock
-from rheostat.spark.query.fusion.query_changes import changes_between
+from rheostat.spark.query.fusion.query_changes import changes_between, listed
 from rheostat.topology import Topology
 
 _PLAIN = re.compile(r"[A-Za-z0-9_+-]+")
@@ -30,8 +30,8 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 class RunDirectory:
     """Claims `path` for one topology; a second run in it, or one of another topology, is refused.
 
-    Which operators share a query is what was so last: other `queries` are refused unless they can come to be while
-    the topology runs.
+    A run continues with the queries that the last one had. Other `queries` are refused unless the present ones can be
+    changed to them while the topology runs.
     """
 
     def __init__(self, path: Path | str, topology: Topology, queries: Sequence[Sequence[str]]) -> None:
@@ -55,23 +55,23 @@ class RunDirectory:
 
     @property
     def queries(self) -> tuple[tuple[str, ...], ...]:
-        """What shares a query, in the order of the flow."""
+        """The parts of each query, in flow order."""
         return tuple(map(tuple, self._identity["queries"]))
 
-    def now_runs(self, queries: Iterable[Sequence[str]]) -> None:
-        """From this moment on these are the queries, whatever happens."""
+    def record_queries(self, queries: Iterable[Sequence[str]]) -> None:
+        """Record, in one atomic step, that these are the queries now."""
         self._identity["queries"] = self._in_order(queries)
         _write(self._identity_file, {**self._read(), **self._identity})
 
-    def remove_leftovers(self) -> None:
-        """Delete checkpoints that are no query's: replaced, or being made when somebody died."""
+    def remove_unused_checkpoints(self) -> None:
+        """Delete checkpoints of no present query: of replaced ones, or of a change that was interrupted."""
         kept = {folder_name("+".join(parts)) for parts in self.queries}
         for folder in self._checkpoints.glob("*"):
             if folder.name not in kept:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def keep_schemas(self, schemas: Mapping[str, StructType]) -> None:
-        """Remember what the streams look like; refuse ones that do not fit what lies here."""
+    def record_schemas(self, schemas: Mapping[str, StructType]) -> None:
+        """Record the schemas of the streams; refuse ones that do not fit the files that lie here."""
         described = {stream: _columns(schema) for stream, schema in schemas.items()}
         kept = self._read().get("schemas", {})
         for stream in described.keys() & kept.keys():
@@ -92,7 +92,7 @@ class RunDirectory:
         return self.path / "results" / folder_name(stream)
 
     def release(self) -> None:
-        """Let others run here."""
+        """Let another run use the directory."""
         self._lock.release()
 
     @property
@@ -116,11 +116,11 @@ class RunDirectory:
             changes_between(self._topology, kept["queries"], mine["queries"])
         except PlantError as error:
             raise PlantError(
-                f"{self.path} holds a run whose queries are {_listed(kept['queries'])}, not "
-                f"{_listed(mine['queries'])} ({error}): fuse the same operators, or use another directory"
+                f"{self.path} holds a run whose queries are {listed(kept['queries'])}, not "
+                f"{listed(mine['queries'])} ({error}): fuse the same operators, or use another directory"
             ) from None
         mine["queries"] = self._in_order(kept["queries"])
-        self.remove_leftovers()
+        self.remove_unused_checkpoints()
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -133,7 +133,7 @@ class RunDirectory:
 
 
 def local_path(path: Path | str) -> Path:
-    """`path` as a local one; what only some machines or programs can open is refused."""
+    """`path` as a path of a mounted file system; URIs with another scheme than `file` are refused."""
     text = str(path)
     scheme = _SCHEME.match(text)
     if scheme and scheme[1].lower() != "file":
@@ -147,7 +147,7 @@ def local_path(path: Path | str) -> Path:
 
 
 def folder_name(name: str) -> str:
-    """A name for file systems and URIs: the same if it is plain, else with a mark that keeps it distinct."""
+    """A name for a folder: `name` itself if it is plain, else a plain version with a hash that keeps it distinct."""
     if _PLAIN.fullmatch(name):
         return name
     return f"{re.sub(r'[^A-Za-z0-9_+-]', '_', name)}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
@@ -165,10 +165,6 @@ def _check_same(stream: str, before: Mapping[str, str], now: Mapping[str, str]) 
                 f"{now.get(column, 'missing')} now and was {before.get(column, 'missing')} when this run directory "
                 "was made: use another directory, or the operator as it was"
             )
-
-
-def _listed(queries: Sequence[Sequence[str]]) -> str:
-    return ", ".join("+".join(query) for query in queries)
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:

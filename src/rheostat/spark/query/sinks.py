@@ -1,25 +1,28 @@
-"""Where results go: whatever leaves the topology is handed, batch by batch, to a sink.
+"""Sinks: where the results of a topology go, batch by batch.
 
 A sink is any function of a DataFrame and a batch number. After a failure Spark repeats the batch that was not
-committed, with the same number and the same rows: a sink that writes under that number, or skips one it has seen,
-holds every result exactly once.
+committed, with the same number and the same rows. A sink that overwrites what it wrote under that number, or skips a
+number it has seen, holds every result exactly once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import DataFrame
 
+from rheostat.errors import TopologyError, nearest
+from rheostat.spark.query.unit import Unit
+
 Sink = Callable[[DataFrame, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
-    """Files under `path`, a sub-folder for each batch that a repetition replaces: exactly once.
+class FolderSink:
+    """Files under `path`, in a sub-folder for each batch. A repeated batch replaces its folder: exactly once.
 
-    Readers see the batch number as a column named `batch`. Nothing is kept open or remembered, so a batch costs
-    the same on the first day and on the hundredth.
+    Readers see the batch number as a column named `batch`. The sink keeps no state, so a batch costs the same on the
+    first day and on the hundredth.
     """
 
     path: Path | str
@@ -31,6 +34,10 @@ class Folder:
         df.write.format(self.format).options(**self.options).mode("overwrite").save(folder)
 
 
-def as_sink(sink: Sink | Path | str) -> Sink:
-    """A path is a folder of Parquet files."""
-    return Folder(sink) if isinstance(sink, Path | str) else sink
+def checked_sinks(sinks: Mapping[str, Sink | Path | str], units: Sequence[Unit]) -> dict[str, Sink]:
+    """The user's sinks by result, a path as a folder of Parquet files; a sink for something else is refused."""
+    results = [name for unit in units for name in unit.results]
+    for name in sinks:
+        if name not in results:
+            raise TopologyError(f"a sink is given for {name!r}, which is no result; {nearest(name, results)}")
+    return {name: FolderSink(sink) if isinstance(sink, Path | str) else sink for name, sink in sinks.items()}

@@ -1,7 +1,7 @@
-"""Which operators share a query: each one its own, unless they are fused.
+"""Unit: the operators that run in one query. Each operator is a unit of its own unless it is fused with others.
 
-A source is a unit too: it moves records from outside into the first stream and stamps their entry. So whoever
-reads them has a queue of known length in front of it, whatever the source is.
+A source is a unit as well. Its query copies records from outside into the first stream and stamps their entry times,
+so every operator reads from a stream whose backlog can be counted, whatever the source is.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from rheostat.topology import Operator, Source, Topology
 
 @dataclass(frozen=True)
 class Unit:
-    """One query: a source, or operators in the order in which they feed each other, or both."""
+    """What one query runs: a source, or operators in flow order, or both. `parts` are their names."""
 
     topology: Topology
     parts: tuple[str, ...]
@@ -33,7 +33,7 @@ class Unit:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Streams that this query reads: from other units, or around a loop from itself."""
+        """The streams that the query reads: those of other units and, on a loop, its own."""
         made = {self.source.name} if self.source else set()
         read: list[str] = []
         for operator in self.operators:
@@ -43,25 +43,30 @@ class Unit:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Streams that this query writes for others, or for its own next batches."""
+        """The streams that the query writes for other units or, on a loop, for its own next batches."""
         read = {stream.name for stream in self.topology.streams if stream.consumer not in self.parts}
         return tuple(name for name in self._own_streams if name in read or name in self.inputs)
 
     @property
     def results(self) -> tuple[str, ...]:
-        """Streams that leave the topology, since nobody reads them."""
+        """The streams that nobody reads: they leave the topology through sinks."""
         read = {stream.name for stream in self.topology.streams}
         return tuple(name for name in self._own_streams if name not in read)
 
     @property
     def stream(self) -> str:
-        """What all that it writes is called: like the last part, or like the unit where not only that one writes.
+        """The name of the stream that the query writes: the last part's, or the unit's if other parts write as well.
 
-        So the stream stays the same when others are fused with its writer.
+        So the stream keeps its name when other operators are fused with its writer.
         """
         last = self.parts[-1]
         own = self.topology.operators[last].selectivities if last in self.topology.operators else {last: 1.0}
         return last if set(own) >= {*self.outputs, *self.results} else self.name
+
+    @property
+    def has_several_outputs(self) -> bool:
+        """Whether the query's one stream holds several outputs, each row with the name of its own."""
+        return len(self.outputs) + len(self.results) > 1
 
     @property
     def keyed(self) -> bool:
@@ -69,7 +74,7 @@ class Unit:
 
     @property
     def substreams(self) -> int | None:
-        """State partitions, if there is state."""
+        """The number of state partitions; None without a keyed operator."""
         return next((operator.substreams for operator in self.operators if operator.keyed), None)
 
     @property
@@ -79,7 +84,7 @@ class Unit:
 
 
 def units_of(topology: Topology, fused: Iterable[Sequence[str]] = ()) -> tuple[Unit, ...]:
-    """Every part of `topology` in one unit, those of a group in `fused` together."""
+    """The units of `topology` in its order: one for each group in `fused`, one for each other source and operator."""
     groups = [tuple(group) for group in fused if group]
     check_groups(topology, groups, [part.name for part in topology.parts], "fuse")
     grouped = {name for group in groups for name in group}
@@ -95,7 +100,12 @@ def _check_unit(unit: Unit) -> None:
     sources = [name for name in unit.parts if name in unit.topology.sources]
     if len(sources) > 1 or (sources and unit.inputs):
         others = ", ".join(repr(name) for name in (*sources[1:], *unit.inputs))
-        raise TopologyError(f"cannot fuse {unit.name!r}: beside source {sources[0]!r} it would read {others}")
+        raise TopologyError(
+            f"cannot fuse {unit.name!r}: a query with source {sources[0]!r} reads nothing else, and this one would "
+            f"read {others}"
+        )
     counts = {operator.name: operator.substreams for operator in unit.operators if operator.keyed}
     if len(set(counts.values())) > 1:
-        raise TopologyError(f"cannot fuse {unit.name!r}: one query has one number of substreams, not {counts}")
+        raise TopologyError(
+            f"cannot fuse {unit.name!r}: keyed operators in one query need the same number of substreams, not {counts}"
+        )

@@ -1,1 +1,1 @@
-"""Streams between the operators of a topology on Spark: durable, exactly once, read as native DataFrames."""
+"""Streams between the operators of a topology: durable, exactly once, read as native DataFrames."""

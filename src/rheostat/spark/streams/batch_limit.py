@@ -1,8 +1,8 @@
-"""How much of what waits in a stream one batch takes: what lasts a while at the pace of the batch before.
+"""Batch limit: how many of the waiting rows one batch may read, from the pace of the batch before it.
 
-A batch keeps the executors that it began with. One that took all of a long queue would hold up whatever is decided
-meanwhile: more executors would help only those that come behind it. Longer batches do more in the same time, though,
-and a load may need them: so each may always have some more rows than the one before.
+A batch keeps the executors that it started with. One that read a whole long backlog would delay every decision made
+in the meantime: added executors help only the batches after it. But longer batches process more rows in the same time,
+and a load may need that, so a batch may always be larger than the one before.
 """
 
 from collections.abc import Sequence
@@ -10,35 +10,34 @@ from collections.abc import Sequence
 from rheostat.spark.streams.stream import Arrival
 
 LONGEST_S = 10.0
-"""Long against what a batch costs whatever its rows, short against the time in which a queue gets out of hand."""
+"""Long compared with the fixed cost of a batch, short compared with the time in which a backlog gets out of hand."""
 
 GROWTH = 2.0
-"""Times the rows of the batch before, which every batch may have."""
+"""A batch may always have this many times the rows of the batch before."""
 
 
-class Pace:
-    """Of one reader. Before its first batch has ended nothing is held back."""
+class BatchLimit:
+    """The limit of one reader. There is none before its first batch has ended."""
 
     def __init__(self, longest_s: float = LONGEST_S) -> None:
         self._longest_s = longest_s
-        self._under_way: tuple[int, float] | None = None
+        self._started: tuple[int, float] | None = None
         self._most_rows: float | None = None
 
-    def begin(self, rows: int, now_s: float) -> None:
-        """A batch of so many rows begins."""
-        self._under_way = (rows, now_s)
+    def batch_started(self, rows: int, now_s: float) -> None:
+        self._started = (rows, now_s)
 
-    def end(self, now_s: float) -> None:
-        """The batch that was begun, if any, is over."""
-        if self._under_way is None:
+    def batch_ended(self, now_s: float) -> None:
+        """Does nothing if no batch has started since the last one ended."""
+        if self._started is None:
             return
-        rows, begun_s = self._under_way
-        self._under_way = None
-        if rows and now_s > begun_s:
-            self._most_rows = rows * max(GROWTH, self._longest_s / (now_s - begun_s))
+        rows, started_s = self._started
+        self._started = None
+        if rows and now_s > started_s:
+            self._most_rows = rows * max(GROWTH, self._longest_s / (now_s - started_s))
 
-    def at_once(self, arrivals: Sequence[Arrival]) -> Sequence[Arrival]:
-        """The first of `arrivals`, at least one, as many as one batch should take."""
+    def admitted(self, arrivals: Sequence[Arrival]) -> Sequence[Arrival]:
+        """The first of `arrivals`, at least one, that the next batch may read."""
         rows = 0
         for count, arrival in enumerate(arrivals):
             rows += arrival.rows

@@ -1,13 +1,13 @@
-"""Entry times: when each record entered the topology, carried with it to the end, and the latency that follows.
+"""Entry times: when each record entered the topology, and the latency that follows.
 
-Every record has a hidden column with the microsecond it entered. User functions neither see nor name it. A source
-whose records know their own time says so, all others are stamped when they are first read:
+Every record has a hidden column with the microsecond at which it entered. User functions do not see it. Records are
+stamped when they are first read, unless the source names a column with their own time:
 
     @entered_at("timestamp")
     def sentences(spark): return spark.readStream.format("kafka")...
 
-A record's latency ends with the commit of the batch that took it, which is one moment for the whole batch. So it
-needs no clock in the executors: the commit's time minus the entry times of the rows that the batch read.
+A record's latency ends when the batch that read it is committed. That is one moment for the whole batch, so no clock
+in the executors is needed: latency is the time of the commit minus the entry times of the rows that the batch read.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,14 +25,14 @@ from rheostat.errors import TopologyError
 from rheostat.snapshot import Latency
 
 ENTRY = "__entry_us"
-"""The hidden column."""
+"""The name of the hidden column."""
 
-# A decimal of 18 digits is eight bytes wherever it is stored. A plain long would be written into the code that
-# Spark generates when it is a batch's constant, and that code compiled anew (and cold) in every batch.
+# A decimal of 18 digits is stored in eight bytes. A long that is constant in a batch would become a literal in the code
+# that Spark generates, and the code would be compiled again, and be cold, in every batch.
 ENTRY_TYPE = DecimalType(18, 0)
 ENTRY_ARROW = pa.decimal128(18, 0)
 _ENTRY_COLUMN = "rheostat_entry_column"
-_WATCHED = "rheostat_entry"
+_OBSERVATION = "rheostat_entry"
 _POINTS = 33
 _US = 1e6
 
@@ -40,7 +40,7 @@ Reader = TypeVar("Reader", bound=Callable[..., Any])
 
 
 def entered_at(column: str) -> Callable[[Reader], Reader]:
-    """Marks a source's reader: `column`, a timestamp, says when a record entered."""
+    """Mark a source's reader: the timestamp `column` has the time at which a record entered."""
 
     def mark(reader: Reader) -> Reader:
         setattr(reader, _ENTRY_COLUMN, column)
@@ -50,7 +50,7 @@ def entered_at(column: str) -> Callable[[Reader], Reader]:
 
 
 def stamped(df: DataFrame, source: str, reader: Callable[..., Any]) -> DataFrame:
-    """What `reader` opened, with entry times: its own, or the moment at which the batch was read."""
+    """`df`, opened by `reader`, with entry times: the source's own, or the moment at which the batch is read."""
     column = getattr(reader, _ENTRY_COLUMN, None)
     if column is not None and column not in df.columns:
         raise TopologyError(
@@ -61,18 +61,18 @@ def stamped(df: DataFrame, source: str, reader: Callable[..., Any]) -> DataFrame
 
 
 def entry_column(microseconds: Column) -> Column:
-    """Microseconds since the epoch as an entry time."""
+    """Microseconds since the epoch in the type of the hidden column."""
     return microseconds.cast(ENTRY_TYPE)
 
 
 def carries(df: DataFrame) -> bool:
-    """Whether the rows of `df` have their entry times with them."""
+    """Whether the rows of `df` carry their entry times."""
     return ENTRY in df.columns
 
 
 @dataclass(frozen=True, slots=True)
 class EntryTimes:
-    """When `rows` records entered. `known` of them had a time; `points_s` are evenly spaced quantiles of it."""
+    """When `rows` records entered. The times of `known` are known; `points_s` are evenly spaced quantiles of them."""
 
     rows: int
     known: int
@@ -82,7 +82,7 @@ class EntryTimes:
 
     @classmethod
     def at(cls, moment_s: float, rows: int) -> "EntryTimes":
-        """All at one moment."""
+        """All records entered at one moment."""
         return cls(rows, rows, moment_s, 0.0, (moment_s,))
 
     @classmethod
@@ -90,15 +90,15 @@ class EntryTimes:
         return cls(rows, 0, 0.0, 0.0, ())
 
     def as_of(self, rows: int) -> "EntryTimes":
-        """The same times for the `rows` records that were made of these."""
+        """The times of `rows` records that were made of these."""
         return replace(self, rows=rows, known=rows if self.known else 0)
 
 
-def watched(df: DataFrame) -> DataFrame:
-    """`df` whose entry times Spark sums up while it runs: for rows that no stream holds."""
+def with_observed_entry_times(df: DataFrame) -> DataFrame:
+    """`df`, with its entry times summarised in Spark's progress reports; for rows that are in no stream."""
     entry = sf.col(ENTRY).cast("long")
     return df.observe(
-        _WATCHED,
+        _OBSERVATION,
         sf.count(sf.lit(1)).alias("rows"),
         sf.count(entry).alias("known"),
         sf.avg(entry).alias("mean_us"),
@@ -107,10 +107,13 @@ def watched(df: DataFrame) -> DataFrame:
     )
 
 
-def watched_times(observed_metrics: Mapping[str, Any]) -> EntryTimes | None:
-    """What `watched` found in a batch, from Spark's report on it: the mean is right to some 0.1 ms, which is what a
-    double holds of a sum of so many microseconds; the spread is taken as even."""
-    seen = observed_metrics.get(_WATCHED)
+def observed_entry_times(observed_metrics: Mapping[str, Any]) -> EntryTimes | None:
+    """The entry times of a batch from Spark's report on it.
+
+    The mean is correct to about 0.1 ms, the precision of a double that sums so many microseconds. The times are assumed
+    to be spread evenly.
+    """
+    seen = observed_metrics.get(_OBSERVATION)
     if seen is None or not seen["known"]:
         return None
     first_s, last_s = float(seen["first_us"]) / _US, float(seen["last_us"]) / _US
@@ -119,7 +122,7 @@ def watched_times(observed_metrics: Mapping[str, Any]) -> EntryTimes | None:
 
 
 def entry_times(values: "pa.ChunkedArray") -> EntryTimes:
-    """Of a hidden column as it is stored."""
+    """The entry times in a stored hidden column."""
     known = pc.cast(pc.drop_null(values), pa.int64()).to_numpy() / _US
     if not len(known):
         return EntryTimes.unknown(len(values))
@@ -130,7 +133,7 @@ def entry_times(values: "pa.ChunkedArray") -> EntryTimes:
 
 
 def together(times: Sequence[EntryTimes]) -> EntryTimes | None:
-    """Several sets of records as one; None if there is none."""
+    """The entry times of several sets of records as one; None if there is no set."""
     if len(times) < 2:
         return times[0] if times else None
     rows, known = sum(part.rows for part in times), sum(part.known for part in times)
@@ -146,7 +149,7 @@ def together(times: Sequence[EntryTimes]) -> EntryTimes | None:
 
 
 def latency_until(commit_s: float, times: EntryTimes) -> Latency | None:
-    """Latencies of the records that entered at `times` and were committed at `commit_s`; None if not known."""
+    """The latency of records that entered at `times` and were committed at `commit_s`; None if no time is known."""
     if not times.known:
         return None
     mean_s = commit_s - times.mean_s
@@ -164,6 +167,6 @@ def _weighted_points(times: Sequence[EntryTimes]) -> tuple[np.ndarray, np.ndarra
 
 
 def _quantiles(points: np.ndarray, weights: np.ndarray, shares: np.ndarray) -> tuple[float, ...]:
-    """Each point stands for the records around it, so it lies in the middle of its weight."""
+    """Each point stands for the records around it, so it is placed in the middle of its weight."""
     reached = (np.cumsum(weights) - weights / 2) / weights.sum()
     return tuple(float(value) for value in np.interp(shares, reached, points))

@@ -1,4 +1,4 @@
-"""The log of Spark's file sink: which files were published together, in which order."""
+"""Sink log: the log of Spark's file sink, with the files of each published batch."""
 
 import json
 import os
@@ -8,21 +8,21 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from rheostat.errors import PlantError
-from rheostat.spark.streams.source import NOTHING_YET
+from rheostat.spark.streams.python_source import NOTHING_YET
 
 _VERSION = "v1"
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedFile:
-    """One file of a batch and the size the sink wrote."""
+    """One file of a batch, and its size according to the log."""
 
     path: Path
     bytes: int
 
 
 class SinkLog:
-    """Entries are numbered like the batches of the writing query; those before `first` were removed."""
+    """One entry for each batch of the writing query, under its number; those before `first` were removed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -32,7 +32,7 @@ class SinkLog:
         self._newest = numbers[-1] if numbers else NOTHING_YET
 
     def newest(self) -> int:
-        """The number of the last entry. Several threads may ask at once."""
+        """The number of the last entry. Safe to call from several threads."""
         newest = self._newest
         while self._entry(newest + 1).exists():
             newest += 1
@@ -51,14 +51,14 @@ class SinkLog:
         except FileNotFoundError:
             raise PlantError(
                 f"batch {number} of the stream in {self.folder} is gone, the first that is left is {self.first}: "
-                "a reader that lost its checkpoint cannot go on; start in a fresh directory"
+                "a reader that lost its checkpoint cannot continue; start in a new directory"
             ) from None
         if version != _VERSION:
             raise PlantError(f"{entry} has version {version!r} of Spark's sink log; this needs {_VERSION!r}")
         return [self._file(json.loads(line)) for line in lines]
 
     def remove(self, until: int) -> None:
-        """Forget the entries up to `until` and delete their files. The newest stays: the sink counts on from it."""
+        """Delete the entries up to `until` and their files, but not the newest: the sink continues its numbers."""
         for number in range(self.first, min(until, self.newest() - 1) + 1):
             for file in self.files(number):
                 _remove(file.path)
@@ -66,7 +66,7 @@ class SinkLog:
             self.first = number + 1
 
     def remove_unpublished(self) -> None:
-        """Delete what a writer that was killed in the middle of a batch left behind. No writer may be active."""
+        """Delete files of a batch whose writer was killed before it was published. No writer may be active."""
         published = {file.path.name for number in self._numbers() for file in self.files(number)}
         for path in self.folder.glob("*.parquet"):
             if path.name not in published:
@@ -85,6 +85,6 @@ class SinkLog:
 
 
 def _remove(path: Path) -> None:
-    """With the checksum that Hadoop's local file system may have put beside it."""
+    """Delete a file, and the checksum that Hadoop's local file system may have written beside it."""
     path.unlink(missing_ok=True)
     path.with_name(f".{path.name}.crc").unlink(missing_ok=True)

@@ -1,8 +1,8 @@
-"""What a kind of stream must offer: batches go in once, readers take them in order, consumed ones go away.
+"""Durable stream: the interface between queries. Batches are published once, read in order and then deleted.
 
-A stream is written by one query and read by any number of others, each at its own pace. What is published is a
-batch as a whole, under the number that Spark gave it; publishing a number again changes nothing, so that a batch
-which Spark repeats after a failure is not doubled.
+A stream is written by one query and read by any number of others, each at its own pace. A batch is published as a
+whole, under the number that Spark gave it. Publishing a number again changes nothing, so a batch that Spark repeats
+after a failure is not duplicated.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,16 +12,16 @@ from typing import Protocol
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from rheostat.spark.streams.batch_admission import BatchAdmission
 from rheostat.spark.streams.entry_times import EntryTimes
-from rheostat.spark.streams.gate import Gate
 
-Arrange = Callable[[DataFrame, Sequence[int]], DataFrame]
-"""Spreads a batch over tasks; it gets the batch and the bytes of each file (or partition) it comes from."""
+SpreadRows = Callable[[DataFrame, Sequence[int]], DataFrame]
+"""Spreads the rows of a batch over tasks, given the batch and the bytes of each file (or partition) it comes from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One published batch, as far as one reader is concerned: when it came, how much it was, when it entered."""
+    """One published batch as one reader sees it: when it was published, its size, when its rows entered."""
 
     position: int
     published_s: float
@@ -38,8 +38,8 @@ class StreamReader(Protocol):
         """The stream as a streaming DataFrame."""
         ...
 
-    def has_news(self) -> bool:
-        """Whether there is something that was not offered to Spark yet."""
+    def has_new_input(self) -> bool:
+        """Whether there is something to read that Spark was not told of yet."""
         ...
 
     def taken(self) -> tuple[Arrival, ...]:
@@ -51,7 +51,7 @@ class StreamReader(Protocol):
         ...
 
 
-class Stream(Protocol):
+class DurableStream(Protocol):
     """Where one query's records go."""
 
     def is_published(self, batch: int) -> bool: ...
@@ -59,23 +59,25 @@ class Stream(Protocol):
     def publish(self, df: DataFrame, batch: int, entry: EntryTimes | None) -> None:
         """Make the rows of `df` visible to all readers at once, as batch number `batch`.
 
-        Rows that do not carry their entry times share those in `entry`.
+        `entry` has the entry times of rows that do not carry their own.
         """
         ...
 
-    def reader(self, session: SparkSession, who: str, output: str | None, arrange: Arrange, gate: Gate) -> StreamReader:
-        """The stream as `who` reads it; of several outputs in one stream only `output`. It waits at `gate`."""
+    def reader(
+        self, session: SparkSession, name: str, output: str | None, spread: SpreadRows, admission: BatchAdmission
+    ) -> StreamReader:
+        """The stream for the reader called `name`; `output` selects one of several outputs in the stream."""
         ...
 
 
 class StreamKind(Protocol):
-    """A technique for streams: files, a message broker."""
+    """A technology for streams, such as files or a message broker."""
 
     @property
     def session_settings(self) -> Mapping[str, str]:
-        """What sessions that write and read these streams must be set to."""
+        """The settings that sessions need to write and read these streams."""
         ...
 
-    def open(self, session: SparkSession, name: str, schema: StructType, readers: Sequence[str]) -> Stream:
+    def open(self, session: SparkSession, name: str, schema: StructType, readers: Sequence[str]) -> DurableStream:
         """The stream called `name`, new or from an earlier run. Nobody but `readers` will read it."""
         ...

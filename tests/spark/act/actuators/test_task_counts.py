@@ -5,7 +5,7 @@ import pytest
 from rheostat.errors import PlantError, RheostatError
 from rheostat.spark.act.actuators.task_counts import NotYetError, group_rows
 from rheostat.spark.query.grouping.balanced import ByCost
-from rheostat.spark.query.grouping.row_groupings import ByKey, Evenly, InParts, WholeFiles
+from rheostat.spark.query.grouping.row_groupings import ByColumnHash, Evenly, InParts, WholeFiles
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.query.unit import units_of
 from rheostat.topology import Operator, Source, Topology
@@ -26,7 +26,7 @@ def timed():
         ("round-robin", Evenly(3)),
         ("whole-files", WholeFiles(3)),
         ("load-aware", InParts(3)),
-        ("by-key:word", ByKey(3, "word")),
+        ("by-key:word", ByColumnHash(3, "word")),
     ],
 )
 def test_rows_are_grouped_as_the_plan_names_it(grouping, expected):

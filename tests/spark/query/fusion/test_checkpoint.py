@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rheostat.errors import PlantError
-from rheostat.spark.query.fusion.checkpoint import begin_after, has_batches_enough, has_state, stop_of
+from rheostat.spark.query.fusion.checkpoint import has_enough_batches, has_state, stop_point_of, write_checkpoint
 
 SETTINGS = '{"batchWatermarkMs":7,"conf":{"spark.sql.shuffle.partitions":"4"}}'
 COMMIT = 'v1\n{"nextBatchWatermarkMs":9}'
@@ -30,12 +30,12 @@ def content(folder: Path) -> dict[str, str]:
 
 
 def test_a_query_stopped_behind_its_last_batch_and_where_that_one_read_up_to(tmp_path):
-    stop = stop_of(checkpoint(tmp_path / "split", ["3", "5", "9"]))
+    stop = stop_point_of(checkpoint(tmp_path / "split", ["3", "5", "9"]))
     assert (stop.batch, stop.position, stop.settings, stop.commit) == (2, 9, SETTINGS, COMMIT)
 
 
 def test_a_query_that_has_read_nothing_since_it_was_split_stopped_before_the_first_position(tmp_path):
-    assert stop_of(checkpoint(tmp_path / "count", ["-", "-"])).position == -1
+    assert stop_point_of(checkpoint(tmp_path / "count", ["-", "-"])).position == -1
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ def test_a_query_that_has_read_nothing_since_it_was_split_stopped_before_the_fir
 )
 def test_where_nobody_can_go_on_is_refused_with_the_reason(tmp_path, positions, commits, words):
     with pytest.raises(PlantError, match=words):
-        stop_of(checkpoint(tmp_path / "count", positions, commits))
+        stop_point_of(checkpoint(tmp_path / "count", positions, commits))
 
 
 def test_two_batches_are_enough_to_go_on_from(tmp_path):
-    assert not has_batches_enough(tmp_path)
-    assert not has_batches_enough(checkpoint(tmp_path, ["1", "2"], commits=1))
-    assert has_batches_enough(checkpoint(tmp_path, ["1", "2"]))
+    assert not has_enough_batches(tmp_path)
+    assert not has_enough_batches(checkpoint(tmp_path, ["1", "2"], commits=1))
+    assert has_enough_batches(checkpoint(tmp_path, ["1", "2"]))
 
 
 def test_a_query_has_state_as_soon_as_there_is_a_file_of_it(tmp_path):
@@ -72,7 +72,7 @@ def test_another_query_goes_on_with_the_number_the_settings_and_the_state_but_it
     write(old / "state" / "0" / "1" / "3.changelog", "words")
     write(old / "metadata", '{"id":"old"}')
     write(new / "offsets" / "99", "left behind")
-    begin_after(stop_of(old), new, 2, 41, keep_state=True)
+    write_checkpoint(new, stop_point_of(old), 2, 41, keep_state=True)
     written = content(new)
     assert '"old"' not in written.pop("metadata")
     assert written == {
@@ -86,7 +86,7 @@ def test_another_query_goes_on_with_the_number_the_settings_and_the_state_but_it
 def test_the_state_is_the_same_files_and_outlives_the_old_checkpoint(tmp_path):
     old, new = checkpoint(tmp_path / "count", ["3", "5"]), tmp_path / "new"
     write(old / "state" / "0" / "0" / "2.zip", "all")
-    begin_after(stop_of(old), new, 1, 5, keep_state=True)
+    write_checkpoint(new, stop_point_of(old), 1, 5, keep_state=True)
     assert (new / "state/0/0/2.zip").samefile(old / "state/0/0/2.zip")
     (old / "state/0/0/2.zip").unlink()
     assert (new / "state/0/0/2.zip").read_text() == "all"
@@ -96,13 +96,15 @@ def test_where_files_cannot_be_linked_they_are_copied(tmp_path, monkeypatch):
     old, new = checkpoint(tmp_path / "count", ["3", "5"]), tmp_path / "new"
     write(old / "state" / "0" / "0" / "2.zip", "all")
     monkeypatch.setattr("os.link", _refuse)
-    begin_after(stop_of(old), new, 1, 5, keep_state=True)
+    write_checkpoint(new, stop_point_of(old), 1, 5, keep_state=True)
     assert (new / "state/0/0/2.zip").read_text() == "all"
 
 
 @pytest.mark.parametrize(("position", "lines"), [(0, ["-", "0"]), (-1, ["-", "-"])])
 def test_before_the_first_position_there_is_nothing(tmp_path, position, lines):
-    begin_after(stop_of(checkpoint(tmp_path / "a", ["3", "5"])), tmp_path / "b", 1, position, keep_state=False)
+    write_checkpoint(
+        tmp_path / "b", stop_point_of(checkpoint(tmp_path / "a", ["3", "5"])), 1, position, keep_state=False
+    )
     written = [(tmp_path / "b" / "offsets" / str(batch)).read_text().splitlines()[-1] for batch in (0, 1)]
     assert (written, (tmp_path / "b" / "state").exists()) == (lines, False)
 

@@ -5,23 +5,10 @@ from pathlib import Path
 import pytest
 
 from rheostat.errors import PlantError
-from rheostat.spark.query.fusion.checkpoint import stop_of
-from rheostat.spark.query.fusion.checkpoint_migration import carry_over
-from rheostat.spark.query.fusion.query_changes import Change, changes_between
+from rheostat.spark.query.fusion.checkpoint import stop_point_of
+from rheostat.spark.query.fusion.checkpoint_migration import migrate_checkpoints
+from rheostat.spark.query.fusion.query_changes import QueryChange
 from rheostat.spark.streams.sink_log import SinkLog
-from rheostat.topology import Operator, Source, Topology
-
-TOPOLOGY = Topology(
-    "t",
-    [
-        Source("in"),
-        Operator("a", inputs="in"),
-        Operator("b", inputs="a"),
-        Operator("c", inputs="b", key="k"),
-        Operator("d", inputs="c"),
-        Operator("e", inputs="c"),
-    ],
-)
 
 
 class Run:
@@ -48,7 +35,7 @@ class Run:
         )
 
     def stops(self, *queries: str) -> list[tuple[int, int]]:
-        return [(stop.batch, stop.position) for stop in (stop_of(self.checkpoint(name)) for name in queries)]
+        return [(stop.batch, stop.position) for stop in (stop_point_of(self.checkpoint(name)) for name in queries)]
 
     def _write(self, path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +50,7 @@ def run(tmp_path: Path) -> Run:
 def test_a_fused_query_reads_on_where_the_first_stopped_and_counts_on_where_the_last_did(run):
     run.query("b", batch=7, position=19)
     run.query("c", batch=4, position=7)
-    carry_over(Change((("b",), ("c",)), (("b", "c"),)), run.checkpoint, run.stream)
+    migrate_checkpoints(QueryChange((("b",), ("c",)), (("b", "c"),)), run.checkpoint, run.stream)
     assert run.stops("b+c") == [(4, 19)]
     assert (run.checkpoint("b+c") / "state/0/5").read_text() == "c"
     assert (run.checkpoint("b+c") / "commits/4").read_text() == "v1\nc"
@@ -72,7 +59,7 @@ def test_a_fused_query_reads_on_where_the_first_stopped_and_counts_on_where_the_
 def test_split_queries_go_on_behind_the_streams_that_they_wrote_before(run):
     run.published("b", 7)
     run.query("b+c", batch=30, position=44)
-    carry_over(Change((("b", "c"),), (("b",), ("c",))), run.checkpoint, run.stream)
+    migrate_checkpoints(QueryChange((("b", "c"),), (("b",), ("c",))), run.checkpoint, run.stream)
     assert run.stops("b", "c") == [(7, 44), (30, 7)]
     assert (run.checkpoint("c") / "state/0/31").read_text() == "b+c"
     assert not (run.checkpoint("b") / "state").exists()
@@ -81,7 +68,7 @@ def test_split_queries_go_on_behind_the_streams_that_they_wrote_before(run):
 def test_a_stream_that_was_never_written_begins_behind_empty_batches_of_which_nothing_was_read(run):
     run.query("b+c", batch=30, position=44)
     for _ in range(2):
-        carry_over(Change((("b", "c"),), (("b",), ("c",))), run.checkpoint, run.stream)
+        migrate_checkpoints(QueryChange((("b", "c"),), (("b",), ("c",))), run.checkpoint, run.stream)
         assert run.stops("b", "c") == [(1, 44), (30, -1)]
     assert (SinkLog(run.stream("b")).newest(), SinkLog(run.stream("b")).files(1)) == (1, [])
 
@@ -90,7 +77,7 @@ def test_three_can_come_apart_and_meet_again_otherwise(run):
     run.published("a", 3)
     run.query("a+b", batch=8, position=50)
     run.query("c", batch=9, position=8)
-    carry_over(Change((("a", "b"), ("c",)), (("a",), ("b", "c"))), run.checkpoint, run.stream)
+    migrate_checkpoints(QueryChange((("a", "b"), ("c",)), (("a",), ("b", "c"))), run.checkpoint, run.stream)
     assert run.stops("a", "b+c") == [(3, 50), (9, 3)]
 
 
@@ -99,38 +86,5 @@ def test_a_query_that_stopped_within_a_batch_keeps_all_of_them_from_going_on(run
     run.query("c", batch=4, position=7)
     (run.checkpoint("c") / "commits/4").rename(run.checkpoint("c") / "commits/3")
     with pytest.raises(PlantError, match="in c stopped within batch 4"):
-        carry_over(Change((("b",), ("c",)), (("b", "c"),)), run.checkpoint, run.stream)
+        migrate_checkpoints(QueryChange((("b",), ("c",)), (("b", "c"),)), run.checkpoint, run.stream)
     assert not run.checkpoint("b+c").exists()
-
-
-APART = [("in",), ("a",), ("b",), ("c",), ("d",), ("e",)]
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "changes"),
-    [
-        (APART, APART, []),
-        (APART, [("in",), ("c", "b"), ("a",), ("d",), ("e",)], ["b, c to b+c"]),
-        ([("in",), ("a", "b"), ("c",), ("d",), ("e",)], APART, ["a+b to a, b"]),
-        (
-            [("in",), ("a", "b"), ("c",), ("d",), ("e",)],
-            [("in",), ("a",), ("b", "c"), ("d",), ("e",)],
-            ["a+b, c to a, b+c"],
-        ),
-        ([("in", "a"), ("b",), ("c",), ("d",), ("e",)], [("in", "a"), ("b", "c"), ("d",), ("e",)], ["b, c to b+c"]),
-    ],
-)
-def test_only_those_queries_change_that_must(before, after, changes):
-    assert [str(change) for change in changes_between(TOPOLOGY, before, after)] == changes
-
-
-@pytest.mark.parametrize(
-    ("after", "words"),
-    [
-        ([("in", "a"), ("b",), ("c",), ("d",), ("e",)], "'in' is a source"),
-        ([("in",), ("a",), ("b",), ("c", "d"), ("e",)], "'c' is keyed"),
-    ],
-)
-def test_what_cannot_change_while_it_runs_is_refused_with_the_reason(after, words):
-    with pytest.raises(PlantError, match=words):
-        changes_between(TOPOLOGY, APART, after)

@@ -6,12 +6,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from drain import drain
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from rheostat.errors import PlantError
 from rheostat.spark.query.failure import QueryError
-from rheostat.spark.query.fusion.checkpoint_migration import carry_over
+from rheostat.spark.query.fusion.checkpoint_migration import migrate_checkpoints
 from rheostat.spark.query.fusion.query_changes import changes_between
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.query.run_directory import RunDirectory
@@ -95,7 +96,7 @@ def topology(inbox: Inbox, *last: Operator) -> Topology:
 
 def counts(runtime: Runtime) -> dict[str, int]:
     """The last number of each word; a row that was lost or doubled makes it a wrong one."""
-    runtime.drain()
+    drain(runtime)
     last: dict[str, int] = {}
     for row in runtime.results(*runtime.topology.terminals).collect():
         word = row["word"].lower()
@@ -107,7 +108,7 @@ def begin(runtime: Runtime, inbox: Inbox) -> None:
     """Give every query the two batches that others need to go on from."""
     for _ in range(2):
         inbox.add(1)
-        runtime.drain()
+        drain(runtime)
 
 
 def test_counts_stay_exact_while_operators_are_fused_and_split_and_somebody_dies_in_between(
@@ -123,7 +124,7 @@ def test_counts_stay_exact_while_operators_are_fused_and_split_and_somebody_dies
         assert runtime.fused == tuple(groups)
     inbox.add(6)
     with monkeypatch.context() as patched:
-        patched.setattr(runtime.directory, "now_runs", _dies)
+        patched.setattr(runtime.directory, "record_queries", _dies)
         with pytest.raises(OSError, match="no space"):
             runtime.rearrange([])
     assert runtime.fused == tuple(PAIR)
@@ -171,8 +172,8 @@ def test_an_operator_that_remembers_something_without_a_key_is_left_as_it_is(inb
     runtime = start(once, loud)
     begin(runtime, inbox)
     inbox.add(1)
-    runtime.drain()
-    with pytest.raises(PlantError, match="'once' remembers something between batches but has no key"):
+    drain(runtime)
+    with pytest.raises(PlantError, match="'once' keeps state between batches but has no key"):
         runtime.rearrange([("once", "loud")])
     assert counts(runtime) == dict.fromkeys(inbox.words, 1)
 
@@ -187,6 +188,6 @@ def _fuse_at_rest(folder: Path, topology: Topology) -> None:
     directory = RunDirectory(folder, topology, queries)
     then = [("lines",), *PAIR]
     (change,) = changes_between(topology, queries, then)
-    carry_over(change, directory.checkpoint, directory.stream)
-    directory.now_runs(then)
+    migrate_checkpoints(change, directory.checkpoint, directory.stream)
+    directory.record_queries(then)
     directory.release()

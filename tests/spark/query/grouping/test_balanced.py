@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from drain import drain
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
@@ -17,11 +18,10 @@ from rheostat.errors import ConfigError, TopologyError
 from rheostat.grouping import CostSketch
 from rheostat.load.skew import zipf
 from rheostat.spark.query.grouping.balanced import BALANCED, balanced
-from rheostat.spark.query.grouping.cost_sketch import REMEMBERED, VALUE, RecentCosts, value_of
+from rheostat.spark.query.grouping.recent_costs import REMEMBERED, VALUE, RecentCosts, value_of
 from rheostat.spark.query.grouping.row_groupings import Evenly, InParts
 from rheostat.spark.query.per_record.record_function import per_record
-from rheostat.spark.query.per_record.record_stage import applied
-from rheostat.spark.query.per_record.record_worker import worker_for
+from rheostat.spark.query.per_record.record_stage import record_stage, record_worker
 from rheostat.spark.query.per_record.timings import Stopwatch, Timings, Work
 from rheostat.spark.query.runtime import Runtime
 from rheostat.topology import Operator, Source, Topology
@@ -63,7 +63,7 @@ def test_what_each_task_learns_is_merged_and_no_value_is_counted_too_low() -> No
     values, stopwatch = drawn(3000), FakeStopwatch()
     for part in np.array_split(values, 3):
         words = pa.RecordBatch.from_pydict({"word": [str(value) for value in part], "n": part, VALUE: part})
-        (made,) = worker_for("echo", echo, stopwatch).run(iter([words]))
+        (made,) = record_worker("echo", echo, stopwatch).run(iter([words]))
         assert made.to_pydict() == {"word": [str(value) for value in part], "n": list(part)}
     costs = stopwatch.timings.costs
     assert costs is not None
@@ -135,7 +135,7 @@ def known(spark: SparkSession) -> Timings:
 def test_executors_learn_by_the_hash_that_groupings_look_up(spark: SparkSession) -> None:
     values, stopwatch = drawn(2000), Stopwatch(spark.sparkContext)
     frame = spark.createDataFrame([(str(value), value) for value in values], WORD_AND_N)
-    made = applied(frame.repartition(3), "echo", echo, stopwatch)
+    made = record_stage(frame.repartition(3), "echo", echo, stopwatch)
     assert made.columns == ["word", "n"]
     assert sorted(row["n"] for row in made.collect()) == sorted(values)
     costs, exact = stopwatch.timings.costs, Counter(values)
@@ -150,8 +150,8 @@ def test_executors_learn_by_the_hash_that_groupings_look_up(spark: SparkSession)
 @pytest.mark.spark
 def test_a_cost_column_without_a_hash_is_refused_by_its_name(spark: SparkSession) -> None:
     frame = spark.range(3).select(sf.create_map(sf.lit(1), sf.lit(2)).alias("word"), sf.col("id").alias("n"))
-    with pytest.raises(TopologyError, match="the cost column 'word' has no hash"):
-        applied(frame, "echo", echo, Stopwatch(spark.sparkContext))
+    with pytest.raises(TopologyError, match="the cost column 'word' cannot be hashed"):
+        record_stage(frame, "echo", echo, Stopwatch(spark.sparkContext))
 
 
 @pytest.mark.spark
@@ -217,7 +217,7 @@ def test_a_running_operator_learns_with_one_batch_and_spreads_the_next_by_it(
             draft = inbox / f".{batch}"
             draft.write_text("".join(f"{value}\n" for value in drawn(400, batch)))
             draft.rename(inbox / f"{batch}.txt")
-            runtime.drain()
+            drain(runtime)
         rows = [(row["batch"], row["value"]) for row in runtime.results("same").collect()]
         timings = runtime.timings("same")
     assert sorted(rows) == sorted((batch, str(value)) for batch in range(4) for value in drawn(400, batch))

@@ -1,18 +1,27 @@
 """Rows over tasks: how many, which, and that it changes from batch to batch."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from drain import drain
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from rheostat.errors import ConfigError
-from rheostat.spark.query.grouping.row_groupings import ByKey, Computed, Evenly, Grouping, WholeFiles, cap_for
+from rheostat.spark.query.grouping.row_groupings import (
+    ByColumnHash,
+    Evenly,
+    RowGrouping,
+    WholeFiles,
+    by_number,
+    cap_for,
+)
 from rheostat.spark.query.runtime import Runtime
 from rheostat.topology import Operator, Source, Topology
 
@@ -41,9 +50,7 @@ def test_a_batch_without_files_has_a_cap_too() -> None:
     assert cap_for([], 3) == 1
 
 
-@pytest.mark.parametrize(
-    "grouping", [WholeFiles, Evenly, lambda n: ByKey(n, "k"), lambda n: Computed(n, lambda df: df.k)]
-)
+@pytest.mark.parametrize("grouping", [WholeFiles, Evenly, lambda n: ByColumnHash(n, "k")])
 @pytest.mark.parametrize("tasks", [0, -1, True, 1.5])
 def test_a_number_of_tasks_that_is_no_count_is_refused_with_its_value(grouping: Any, tasks: Any) -> None:
     with pytest.raises(ConfigError, match=f"{tasks!r} tasks"):
@@ -103,20 +110,32 @@ def test_rows_dealt_out_again_go_to_the_same_tasks(stored: Callable[[int], tuple
 def test_rows_of_a_key_stay_together(stored: Callable[[int], tuple[DataFrame, list[int]]]) -> None:
     df, file_bytes = stored(2)
     keyed = df.withColumn("key", sf.col("id") % 10)
-    rows = ByKey(4, "key").spread(keyed, file_bytes).select("key", sf.spark_partition_id().alias("task")).distinct()
+    grouped = ByColumnHash(4, "key").spread(keyed, file_bytes)
+    rows = grouped.select("key", sf.spark_partition_id().alias("task")).distinct()
     tasks = {row["key"]: row["task"] for row in rows.collect()}
     assert rows.count() == len(tasks) == 10
 
 
 @pytest.mark.spark
 def test_a_computed_number_is_the_task_and_wraps_around(stored: Callable[[int], tuple[DataFrame, list[int]]]) -> None:
-    found = by_task(Computed(3, lambda df: sf.col("id") - 1).spread(*stored(2)))
+    df, _ = stored(2)
+    found = by_task(by_number(df, 3, sf.col("id") - 1))
     assert found == {task: [n for n in range(1000) if (n - 1) % 3 == task] for task in range(3)}
 
 
 def tasks_of(numbers: DataFrame) -> DataFrame:
     """For every number the task that works on it."""
     return numbers.select(sf.col("value").cast("long").alias("n"), sf.spark_partition_id().alias("task"))
+
+
+@dataclass(frozen=True)
+class ByValue:
+    """A grouping of the test's own: each number goes to the task of that number."""
+
+    tasks: int
+
+    def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
+        return by_number(df, self.tasks, sf.col("value").cast("int"))
 
 
 def drop(inbox: Path, batch: int, file: int = 0) -> None:
@@ -132,10 +151,10 @@ def test_the_grouping_of_a_running_operator_changes_with_the_next_batch(spark: S
     inbox.mkdir()
     source = Source("numbers", reader=lambda session: session.readStream.text(str(inbox)))
     topology = Topology("numbers", [source, Operator("tell", tasks_of, inputs="numbers")])
-    wanted: list[tuple[Grouping | None, set[int]]] = [
+    wanted: list[tuple[RowGrouping | None, set[int]]] = [
         (None, {0}),
         (Evenly(3), {0, 1, 2}),
-        (Computed(4, lambda df: sf.col("value").cast("int")), {0, 1, 2, 3}),
+        (ByValue(4), {0, 1, 2, 3}),
         (Evenly(1), {0}),
     ]
     with Runtime(topology, spark, tmp_path / "run") as runtime:
@@ -143,7 +162,7 @@ def test_the_grouping_of_a_running_operator_changes_with_the_next_batch(spark: S
             if grouping is not None:
                 runtime.regroup("tell", grouping)
             drop(inbox, batch)
-            runtime.drain()
+            drain(runtime)
         rows = [(row["batch"], row["n"], row["task"]) for row in runtime.results("tell").collect()]
     assert [{task for batch, _, task in rows if batch == number} for number in range(4)] == [
         tasks for _, tasks in wanted

@@ -10,10 +10,10 @@ from pyspark.sql.types import StructType
 
 from rheostat.errors import ConfigError
 from rheostat.spark.query.per_record.record_function import RecordFunction, per_record
-from rheostat.spark.query.per_record.record_worker import worker_for
+from rheostat.spark.query.per_record.record_stage import record_worker
 from rheostat.spark.query.per_record.timings import Timings
 from rheostat.spark.streams.entry_times import ENTRY
-from rheostat.spark.streams.outputs import OUTPUT
+from rheostat.spark.streams.named_outputs import OUTPUT
 
 WORD = StructType().add("word", "string")
 WORD_AND_LENGTH = StructType().add("word", "string").add("length", "long")
@@ -38,7 +38,7 @@ def sentences(*texts: str, entry_us: Iterable[int] = ()) -> pa.RecordBatch:
 
 def run(function: RecordFunction, *batches: pa.RecordBatch) -> tuple[list[dict[str, Any]], Timings]:
     stopwatch = FakeStopwatch()
-    worker = worker_for("split", function, stopwatch)
+    worker = record_worker("split", function, stopwatch)
     made = [row for batch in worker.run(iter(batches)) for row in batch.to_pylist()]
     return made, stopwatch.timings
 
@@ -145,7 +145,7 @@ def test_what_was_done_before_an_error_is_counted() -> None:
 
     stopwatch = FakeStopwatch()
     with pytest.raises(ValueError, match="second"):
-        list(worker_for("split", fails, stopwatch).run(iter([sentences("second")])))
+        list(record_worker("split", fails, stopwatch).run(iter([sentences("second")])))
     assert stopwatch.timings.records == 0
 
 

@@ -7,13 +7,13 @@ from rheostat.errors import PlantError, RheostatError, nearest
 from rheostat.grouping import check
 from rheostat.grouping.check import KEY, LOAD_AWARE, ROUND_ROBIN
 from rheostat.spark.query.grouping.balanced import BALANCED, balanced
-from rheostat.spark.query.grouping.row_groupings import ByKey, Evenly, Grouping, InParts, WholeFiles
+from rheostat.spark.query.grouping.row_groupings import ByColumnHash, Evenly, InParts, RowGrouping, WholeFiles
 from rheostat.spark.query.per_record.timings import Timings
 from rheostat.spark.query.unit import Unit
 from rheostat.spark.query.unit_query import UnitQuery
 from rheostat.topology import Operator, Topology
 
-_BY_NAME: Mapping[str, Callable[[int], Grouping]] = {
+_BY_NAME: Mapping[str, Callable[[int], RowGrouping]] = {
     ROUND_ROBIN: Evenly,
     LOAD_AWARE: InParts,
     "whole-files": WholeFiles,
@@ -35,7 +35,7 @@ class Regroupable(Protocol):
 
     def timings(self, operator: str) -> Timings | None: ...
 
-    def regroup(self, operator: str, grouping: Grouping) -> None: ...
+    def regroup(self, operator: str, grouping: RowGrouping) -> None: ...
 
 
 def group_rows(queries: Regroupable, operator: str, grouping: str | None, tasks: int) -> None:
@@ -73,11 +73,11 @@ def _refuse_keyed(topology: Topology, operator: Operator, grouping: str) -> None
     )
 
 
-def _named(name: str, operator: Operator, tasks: int, queries: Regroupable) -> Grouping:
+def _named(name: str, operator: Operator, tasks: int, queries: Regroupable) -> RowGrouping:
     if name in BALANCED:
         return balanced(name, operator, tasks, lambda: queries.timings(operator.name))
     if name.startswith(_BY_KEY):
-        return ByKey(tasks, name.removeprefix(_BY_KEY))
+        return ByColumnHash(tasks, name.removeprefix(_BY_KEY))
     if name not in _BY_NAME:
         raise PlantError(f"there is no grouping {name!r}; {nearest(name, [*_BY_NAME, *BALANCED, f'{_BY_KEY}COLUMN'])}")
     return _BY_NAME[name](tasks)

@@ -1,1 +1,1 @@
-"""Operators that share a query, and how that changes while they run."""
+"""Fusion: which operators share a query, and how that changes while the topology runs."""

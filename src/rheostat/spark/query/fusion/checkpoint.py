@@ -1,9 +1,11 @@
-"""Spark's checkpoint of a query that reads one stream: where the query stopped, and how another goes on from there.
+"""Checkpoint: where a query that reads one stream stopped, and a checkpoint for another that continues from there.
 
-offsets/N  what batch N reads up to: a version, the watermark and settings of the query, a line for each source
-commits/N  that batch N is done
-state/     what keyed operators remember, under the number of the batch that comes next
-metadata   the query's identity
+The files are Spark's own:
+
+offsets/N  how far batch N reads: a version, the watermark and settings of the query, a line for each source
+commits/N  written when batch N is committed
+state/     the state of keyed operators, under the number of the next batch
+metadata   the query's id
 
 On restart Spark asks the source once more for what the last batch read, hence two entries in `offsets`.
 """
@@ -17,18 +19,18 @@ from pathlib import Path
 from uuid import uuid4
 
 from rheostat.errors import PlantError
-from rheostat.spark.streams.source import NOTHING_YET
+from rheostat.spark.streams.python_source import NOTHING_YET
 
 _VERSION = "v1"
-_NOTHING = "-"
-"""As Spark writes it where a source has not been read yet."""
+_NO_POSITION = "-"
+"""What Spark writes for a source that has not been read yet."""
 
 FEWEST_BATCHES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
-    """Where a query stopped: its last batch, the position up to which that one read, and what Spark wrote of it."""
+class StopPoint:
+    """Where a query stopped: its last batch, the position that it read up to, and Spark's entries for it."""
 
     folder: Path
     batch: int
@@ -37,48 +39,49 @@ class Stop:
     commit: str
 
 
-def stop_of(folder: Path) -> Stop:
-    """Of the query with this checkpoint, which must not run. One that stopped within a batch is refused."""
+def stop_point_of(folder: Path) -> StopPoint:
+    """Where the query with this checkpoint stopped; it must not run. One that stopped within a batch is refused."""
     begun, done = _newest(folder / "offsets"), _newest(folder / "commits")
     if begun is None or begun + 1 < FEWEST_BATCHES:
         raise PlantError(
-            f"the query in {folder.name} has had fewer than {FEWEST_BATCHES} batches: too few to go on from"
+            f"the query in {folder.name} has had fewer than {FEWEST_BATCHES} batches: too few to continue from"
         )
     if begun != done:
         raise PlantError(f"the query in {folder.name} stopped within batch {begun}: it must finish that first")
     version, settings, *positions = (folder / "offsets" / str(begun)).read_text().splitlines()
-    if version != _VERSION or len(positions) != 1 or not (positions[0].isdecimal() or positions[0] == _NOTHING):
+    if version != _VERSION or len(positions) != 1 or not (positions[0].isdecimal() or positions[0] == _NO_POSITION):
         raise PlantError(
             f"{folder / 'offsets' / str(begun)} has version {version!r} and positions {positions}: "
             f"this needs {_VERSION!r} and one whole number"
         )
     commit = (folder / "commits" / str(begun)).read_text()
-    return Stop(folder, begun, NOTHING_YET if positions[0] == _NOTHING else int(positions[0]), settings, commit)
+    position = NOTHING_YET if positions[0] == _NO_POSITION else int(positions[0])
+    return StopPoint(folder, begun, position, settings, commit)
 
 
-def begin_after(stop: Stop, folder: Path, batch: int, position: int, *, keep_state: bool) -> None:
-    """Make `folder` the checkpoint of a query that goes on behind `batch` and behind `position` of its stream.
+def write_checkpoint(folder: Path, stop: StopPoint, batch: int, position: int, *, keep_state: bool) -> None:
+    """Make `folder` the checkpoint of a query that continues after `batch` and after `position` of its stream.
 
-    All else is as where the other one stopped; its state goes along with `keep_state`, which needs the same `batch`.
+    Everything else is taken over from `stop`. `keep_state` takes over the state too; `batch` must then be the same.
     """
     shutil.rmtree(folder, ignore_errors=True)
     if keep_state:
         _link_all(stop.folder / "state", folder / "state")
     _write(folder / "metadata", json.dumps({"id": str(uuid4())}))
     for number, until in ((batch - 1, position - 1), (batch, position)):
-        line = _NOTHING if until <= NOTHING_YET else str(until)
+        line = _NO_POSITION if until <= NOTHING_YET else str(until)
         _write(folder / "offsets" / str(number), f"{_VERSION}\n{stop.settings}\n{line}")
     _write(folder / "commits" / str(batch), stop.commit)
 
 
-def has_batches_enough(folder: Path) -> bool:
-    """Whether another query could go on from this checkpoint, once the one that runs has stopped."""
+def has_enough_batches(folder: Path) -> bool:
+    """Whether another query could continue from this checkpoint, once the one that runs has stopped."""
     done = _newest(folder / "commits")
     return done is not None and done + 1 >= FEWEST_BATCHES
 
 
 def has_state(folder: Path) -> bool:
-    """Whether the query with this checkpoint remembers anything between batches."""
+    """Whether the query with this checkpoint keeps state between batches."""
     return any(path.is_file() for path in (folder / "state").rglob("*"))
 
 
@@ -88,7 +91,7 @@ def _newest(folder: Path) -> int | None:
 
 
 def _link_all(source: Path, target: Path) -> None:
-    """The same files in another place. Spark never changes one, and may remove old ones meanwhile."""
+    """Link all files of a folder. Spark never changes one, but may remove old ones in the meantime."""
     for parent, _, files in os.walk(source):
         copy = target / Path(parent).relative_to(source)
         copy.mkdir(parents=True, exist_ok=True)
@@ -102,7 +105,7 @@ def _link(source: Path, target: Path) -> None:
         os.link(source, target)
     except FileNotFoundError:
         raise
-    except OSError:  # a file system without links
+    except OSError:  # a file system without hard links
         shutil.copy2(source, target)
 
 

@@ -1,41 +1,41 @@
-"""How queries that replace others go on where those stopped: nothing lost, nothing doubled, state kept.
+"""Checkpoint migration: queries that replace others continue where those stopped, without loss or duplicates.
 
-All of a chain's queries have stopped, and each has taken all that the one before it published. Who ends with the same
-operator as before goes on with its numbers: those of its state, of the stream it writes and of the batches that
-sinks have seen. Others begin behind the newest batch of the stream that they write from now on.
+All queries of the chain have stopped, and each has read everything that the one before it published. A new query that
+ends with the same operator as an old one keeps that one's batch numbers, which its state, its stream and its sinks
+refer to. Any other new query continues after the newest batch of the stream that it writes.
 """
 
 from collections.abc import Callable
 from pathlib import Path
 
-from rheostat.spark.query.fusion.checkpoint import FEWEST_BATCHES, begin_after, stop_of
-from rheostat.spark.query.fusion.query_changes import Change
+from rheostat.spark.query.fusion.checkpoint import FEWEST_BATCHES, stop_point_of, write_checkpoint
+from rheostat.spark.query.fusion.query_changes import QueryChange
+from rheostat.spark.streams.python_source import NOTHING_YET
 from rheostat.spark.streams.sink_log import SinkLog
-from rheostat.spark.streams.source import NOTHING_YET
 
-Folder = Callable[[str], Path]
-"""Where something of a query lies, by name."""
+FolderOf = Callable[[str], Path]
+"""The folder of a query's checkpoint, or of a stream, by name."""
 
 _EMPTY_BATCH = "v1"
 
 
-def carry_over(change: Change, checkpoint: Folder, stream: Folder) -> None:
-    """Write the checkpoints of the queries to come. Those of the queries that stopped are left as they are."""
-    stops = {parts[-1]: stop_of(checkpoint("+".join(parts))) for parts in change.before}
+def migrate_checkpoints(change: QueryChange, checkpoint: FolderOf, stream: FolderOf) -> None:
+    """Write the checkpoints of the new queries. Those of the old ones are left as they are."""
+    stops = {parts[-1]: stop_point_of(checkpoint("+".join(parts))) for parts in change.before}
     position = stops[change.before[0][-1]].position
-    final = stops[change.before[-1][-1]]
+    last = stops[change.before[-1][-1]]
     for parts in change.after:
-        log = _log_of(stream(parts[-1]), empty=parts != change.after[-1])
+        log = _opened_log(stream(parts[-1]), fill=parts != change.after[-1])
         own = stops.get(parts[-1])
         batch = log.newest() if own is None else own.batch
-        begin_after(own or final, checkpoint("+".join(parts)), batch, position, keep_state=own is not None)
-        position = _position_behind(log)
+        write_checkpoint(checkpoint("+".join(parts)), own or last, batch, position, keep_state=own is not None)
+        position = _end_of(log)
 
 
-def _log_of(folder: Path, *, empty: bool) -> SinkLog:
-    """Of a stream; one that is between two queries and was never written is given batches without files."""
+def _opened_log(folder: Path, *, fill: bool) -> SinkLog:
+    """The log of a stream. With `fill`, a stream that was never written gets batches without files."""
     log = SinkLog(folder)
-    if empty and log.newest() == NOTHING_YET:
+    if fill and log.newest() == NOTHING_YET:
         entries = folder / "_spark_metadata"
         entries.mkdir(parents=True, exist_ok=True)
         for number in range(FEWEST_BATCHES):
@@ -43,7 +43,10 @@ def _log_of(folder: Path, *, empty: bool) -> SinkLog:
     return log
 
 
-def _position_behind(log: SinkLog) -> int:
-    """All of the stream; of one that was never written, nothing. Spark gives every batch at least one file."""
+def _end_of(log: SinkLog) -> int:
+    """The position after which the stream is read; nothing was read of one that was never written.
+
+    Every batch that Spark writes has at least one file, so a batch without files was filled in here.
+    """
     newest = log.newest()
     return newest if newest != NOTHING_YET and log.files(newest) else NOTHING_YET

@@ -1,1 +1,1 @@
-"""How the rows of a batch are spread over its tasks."""
+"""Grouping: how the rows of a batch are spread over its tasks."""

@@ -1,13 +1,13 @@
-"""How the rows of a stateless operator are spread over the tasks of a batch; it may change with every batch.
+"""Row groupings: ways to spread the rows of a stateless operator over the tasks of a batch.
 
-A shuffle costs several hundred nanoseconds a row and a stage of its own. Where the batch comes in enough files of
-similar size it is avoided: whole files are given to tasks, by a cap on the bytes of a task.
+A shuffle costs several hundred nanoseconds per row and a stage of its own. It is avoided if the batch comes in enough
+files of similar size: then tasks get whole files, by a cap on the bytes of a task.
 
-Spark packs files in falling order of size, closing a task when the next file would exceed the cap. The same is
+Spark packs files by size, largest first, and closes a task when the next file would exceed the cap. The same is
 computed here to find the smallest cap that needs no more tasks than wanted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,112 +17,95 @@ from pyspark.sql import functions as sf
 from rheostat.errors import ConfigError
 
 _TOLERATED_IMBALANCE = 1.25
-_PARTS = 3
-"""For each slot: an executor at a third of the others' speed then gets a third of their rows, and each part costs
-what a task costs."""
+_PARTS_PER_SLOT = 3
+"""An executor at a third of the others' speed then gets a third of their rows. Each part costs as much as a task."""
 
 
-class Grouping(Protocol):
+class RowGrouping(Protocol):
     """A way to spread rows over tasks."""
 
     def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
         """`df`, read from files of these sizes, with its rows in the wanted partitions.
 
-        The session of `df` must be its own: how files are packed is a setting there.
+        `df` must have a session of its own: how files are packed is a setting there.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WholeFiles:
-    """Files as they are, on up to `tasks` tasks: never a shuffle, whatever the sizes."""
+    """Whole files on up to `tasks` tasks: never a shuffle, whatever the sizes."""
 
     tasks: int
 
     def __post_init__(self) -> None:
-        _check(self.tasks)
+        _check_tasks(self.tasks)
 
     def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
-        packed(df, file_bytes, self.tasks)
+        pack_files(df, file_bytes, self.tasks)
         return df
 
 
 @dataclass(frozen=True, slots=True)
 class Evenly:
-    """The same number of rows to each of `tasks`: round robin, or whole files where that is as even."""
+    """The same number of rows to each of `tasks`: whole files if that is even enough, else round robin."""
 
     tasks: int
 
     def __post_init__(self) -> None:
-        _check(self.tasks)
+        _check_tasks(self.tasks)
 
     def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
         cap = cap_for(file_bytes, self.tasks)
         _cap_tasks(df.sparkSession, cap)
         if cap * self.tasks <= sum(file_bytes) * _TOLERATED_IMBALANCE:
             return df
-        # Spark's own round robin sorts all rows first, so that a repeated task deals them out the same way. Rows
-        # of a file always come in the same order, so their numbers do as well, and no sort is needed.
-        turn = sf.monotonically_increasing_id() + sf.spark_partition_id()
-        return by_number(df, self.tasks, turn)
+        # Spark's own round robin sorts all rows first, so that a repeated task spreads them in the same way. Rows of a
+        # file always come in the same order, and so do their numbers: no sort is needed.
+        number = sf.monotonically_increasing_id() + sf.spark_partition_id()
+        return by_number(df, self.tasks, number)
 
 
 @dataclass(frozen=True, slots=True)
 class InParts:
     """The rows in several even parts for each of `tasks`, which executors take as they become free.
 
-    PA-SPS's load-aware grouping (Algorithm 1) on micro-batches. When a batch begins nobody is busy, so that nothing is
-    left of the utilisation before it that had to be evened out. From then on who is least in use gets the next part:
-    Spark knows who is idle, where Algorithm 1 adds up what each was given.
+    PA-SPS's load-aware grouping (Algorithm 1) on micro-batches. When a batch starts no executor is busy, so there is no
+    earlier load to even out. From then on the least loaded executor gets the next part: Spark knows which one is idle,
+    where Algorithm 1 adds up what each was given.
     """
 
     tasks: int
 
     def __post_init__(self) -> None:
-        _check(self.tasks)
+        _check_tasks(self.tasks)
 
     def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
-        return Evenly(_PARTS * self.tasks).spread(df, file_bytes)
+        return Evenly(_PARTS_PER_SLOT * self.tasks).spread(df, file_bytes)
 
 
 @dataclass(frozen=True, slots=True)
-class ByKey:
-    """All rows of a key to one task, by the hash of `column`."""
+class ByColumnHash:
+    """All rows with the same value in `column` to one task, by its hash."""
 
     tasks: int
     column: str
 
     def __post_init__(self) -> None:
-        _check(self.tasks)
+        _check_tasks(self.tasks)
 
     def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
         return df.repartition(self.tasks, sf.col(f"`{self.column}`"))
 
 
-@dataclass(frozen=True, slots=True)
-class Computed:
-    """Each row to the task whose number `number` computes; numbers outside 0 .. tasks − 1 wrap around."""
-
-    tasks: int
-    number: Callable[[DataFrame], Column]
-
-    def __post_init__(self) -> None:
-        _check(self.tasks)
-
-    def spread(self, df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
-        return by_number(df, self.tasks, self.number(df))
-
-
 def by_number(df: DataFrame, tasks: int, number: Column) -> DataFrame:
-    """`df` with each row in the task of its `number`; numbers outside 0 .. tasks − 1 wrap around."""
+    """Each row to the task of its `number`; numbers outside 0 .. tasks − 1 wrap around."""
     return df.repartitionById(tasks, sf.pmod(number, sf.lit(tasks)).cast("int"))
 
 
-def packed(df: DataFrame, file_bytes: Sequence[int], tasks: int) -> int:
-    """Have the files of `df` read by up to `tasks` tasks; by how many it will be."""
-    cap = cap_for(file_bytes, tasks)
-    _cap_tasks(df.sparkSession, cap)
-    return _tasks_under(cap, file_bytes)
+def pack_files(df: DataFrame, file_bytes: Sequence[int], tasks: int) -> None:
+    """Have the files of `df` read by up to `tasks` tasks."""
+    _cap_tasks(df.sparkSession, cap_for(file_bytes, tasks))
 
 
 def cap_for(file_bytes: Sequence[int], tasks: int) -> int:
@@ -150,12 +133,12 @@ def _tasks_under(cap: int, file_bytes: Sequence[int]) -> int:
 
 
 def _cap_tasks(session: SparkSession, cap: int) -> None:
-    """Have the bytes of a task's files alone decide what `session` packs together."""
+    """Have `session` pack files into tasks by their bytes alone, up to `cap`."""
     session.conf.set("spark.sql.files.maxPartitionBytes", str(max(1, cap)))
     session.conf.set("spark.sql.files.openCostInBytes", "0")
     session.conf.set("spark.sql.files.minPartitionNum", "1")
 
 
-def _check(tasks: int) -> None:
+def _check_tasks(tasks: int) -> None:
     if isinstance(tasks, bool) or not isinstance(tasks, int) or tasks < 1:
         raise ConfigError(f"a batch cannot have {tasks!r} tasks: give a whole number >= 1")

@@ -1,1 +1,1 @@
-"""Operators as functions on single records."""
+"""Per record: operators as functions on single records, timed in the executors."""

@@ -1,4 +1,4 @@
-"""What the executors measured of an operator on single records: how long each task worked, and every n-th record."""
+"""Timings: what the executors measure of an operator on single records, in total, by task and for every n-th record."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -7,16 +7,16 @@ from typing import Any, NamedTuple, Protocol
 from pyspark import AccumulatorParam, SparkContext
 from pyspark.accumulators import Accumulator
 
-from rheostat.spark.query.grouping.cost_sketch import RecentCosts
+from rheostat.spark.query.grouping.recent_costs import RecentCosts
 
 Sample = tuple[int, Any, float]
 
 _SAMPLES_KEPT = 1000
-"""Of each task and of what the driver has not collected yet: memory stays bounded, whoever collects or does not."""
+"""Per task, and on the driver until they are read: memory stays bounded even if nobody reads them."""
 
 
 class Work(NamedTuple):
-    """Records, and the time they took."""
+    """A number of records, and the time they took."""
 
     records: int
     busy_s: float
@@ -30,10 +30,10 @@ class Work(NamedTuple):
 
 @dataclass(slots=True)
 class Timings:
-    """What the executors measured, cumulative; `samples` are the last (task, value, seconds) of records timed alone.
+    """What the executors measured, cumulative. `samples` has (task, value, seconds) of the last records timed alone.
 
-    `sampled` counts all samples ever, so that whoever looks again knows how many are new. `tasks` has the work by
-    the task's number in its batch, `costs` what values cost if that was learned.
+    `sampled` counts all samples ever, which shows how many are new since the last look. `tasks` has the work by the
+    task's number in its batch, `costs` the costs of values if they are learned.
     """
 
     records: int = 0
@@ -52,7 +52,7 @@ class Timings:
         self.sampled_s += other.sampled_s
         self.sampled_s2 += other.sampled_s2
         self.samples.extend(other.samples)
-        # Somebody may be reading the old one.
+        # Another thread may be reading the old one.
         self.tasks = {**self.tasks, **{task: work.plus(self.work(task)) for task, work in other.tasks.items()}}
         self.learn(other.costs)
         return self
@@ -76,13 +76,13 @@ class Timings:
 
 
 class TimingsSink(Protocol):
-    """Where a task leaves what it measured."""
+    """Takes what a task measured."""
 
     def add(self, timings: Timings) -> None: ...
 
 
 class Stopwatch:
-    """Collects the timings of one operator from all executors. A repeated task counts again: it was work again."""
+    """Collects the timings of one operator from all executors. A repeated task counts again, since it worked again."""
 
     def __init__(self, context: SparkContext) -> None:
         self._sum: Accumulator[Timings] = context.accumulator(Timings(), _TimingsSum())
@@ -93,7 +93,7 @@ class Stopwatch:
 
     @property
     def timings(self) -> Timings:
-        """On the driver: everything that finished tasks have sent so far."""
+        """On the driver: the sum over all finished tasks."""
         return self._sum.value
 
 

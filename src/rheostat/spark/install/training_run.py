@@ -1,4 +1,4 @@
-"""What executors and drivers of streaming queries do, played through once so that their classes are loaded.
+"""Training run: does once what drivers and executors of streaming queries do, so that their classes are loaded.
 
 Run as a script by `spark-submit` with a folder for its files.
 """
@@ -22,7 +22,7 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
 
-_NOT_PLAYED = (
+_OF_OTHER_PROCESSES = (
     "org.apache.spark.executor.CoarseGrainedExecutorBackend",
     "org.apache.spark.scheduler.cluster.StandaloneSchedulerBackend",
     "org.apache.spark.api.python.PythonGatewayServer",
@@ -30,10 +30,10 @@ _NOT_PLAYED = (
     "org.apache.spark.deploy.worker.Worker",
     "org.apache.spark.deploy.worker.ExecutorRunner",
 )
-"""Processes that a local application does not have."""
+"""Classes of processes that a local application does not have; they are only loaded."""
 
 
-def play(spark: SparkSession, folder: Path) -> None:
+def train(spark: SparkSession, folder: Path) -> None:
     """A stateless native query, a Python one and a keyed one, each over the same two files."""
     source = str(folder / "in")
     spark.range(0, 1000, 1, 2).write.parquet(source)
@@ -42,7 +42,7 @@ def play(spark: SparkSession, folder: Path) -> None:
     run(rows.mapInArrow(_identity, "id long"), folder, "python", "append")
     run(rows.groupBy((rows.id % 7).alias("key")).count(), folder, "keyed", "complete")
     jvm: Any = spark.sparkContext._jvm
-    for name in _NOT_PLAYED:
+    for name in _OF_OTHER_PROCESSES:
         jvm.java.lang.Class.forName(name)
 
 
@@ -58,6 +58,6 @@ def _identity(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 if __name__ == "__main__":
-    session = SparkSession.builder.appName("rehearsal").getOrCreate()
-    play(session, Path(sys.argv[1]))
+    session = SparkSession.builder.appName("training run").getOrCreate()
+    train(session, Path(sys.argv[1]))
     session.stop()

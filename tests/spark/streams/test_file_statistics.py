@@ -1,4 +1,4 @@
-"""Files as Spark's file sink writes them, made by pyarrow."""
+"""File statistics of files as Spark's file sink writes them, made by pyarrow."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from rheostat.errors import PlantError
-from rheostat.spark.streams.content import Content, content_of
 from rheostat.spark.streams.entry_times import ENTRY, ENTRY_ARROW, EntryTimes
-from rheostat.spark.streams.outputs import OUTPUT
+from rheostat.spark.streams.file_statistics import FileStatistics, file_statistics
+from rheostat.spark.streams.named_outputs import OUTPUT
 from rheostat.spark.streams.sink_log import PublishedFile
 
 
@@ -37,32 +37,32 @@ def write(tmp_path: Path):
 def test_rows_of_one_moment_are_told_by_the_footer_alone(write, monkeypatch) -> None:
     files = [write([5.0] * 4), write([5.0] * 3)]
     monkeypatch.setattr(pq.ParquetFile, "read", lambda *_, **__: pytest.fail("the rows were read"))
-    assert content_of(files, None) == Content(7, EntryTimes(7, 7, 5.0, 0.0, (5.0,)))
+    assert file_statistics(files, None) == FileStatistics(7, EntryTimes(7, 7, 5.0, 0.0, (5.0,)))
 
 
 @pytest.mark.parametrize("tells", [True, False])
 def test_rows_of_several_moments_are_read(write, tells) -> None:
-    rows, entry = content_of([write([1.0, 2.0, 6.0], tells=tells)], None)
+    rows, entry = file_statistics([write([1.0, 2.0, 6.0], tells=tells)], None)
     assert (rows, entry.known, entry.mean_s, entry.variance_s2) == (3, 3, pytest.approx(3.0), pytest.approx(14 / 3))
 
 
 def test_rows_without_a_time_are_not_said_to_have_one(write) -> None:
-    assert content_of([write([5.0, None, 5.0])], None) == Content(3, EntryTimes(3, 2, 5.0, 0.0, (5.0,)))
+    assert file_statistics([write([5.0, None, 5.0])], None) == FileStatistics(3, EntryTimes(3, 2, 5.0, 0.0, (5.0,)))
 
 
 def test_files_without_entry_times_have_rows_only(write) -> None:
-    assert content_of([write(None), write(None, rows=2)], None) == Content(5, None)
-    assert content_of([], None) == Content(0, None)
+    assert file_statistics([write(None), write(None, rows=2)], None) == FileStatistics(5, None)
+    assert file_statistics([], None) == FileStatistics(0, None)
 
 
 def test_a_file_without_rows_has_no_moment(write) -> None:
-    assert content_of([write([])], None) == Content(0, EntryTimes.unknown(0))
-    assert content_of([write([]), write([4.0])], None) == Content(1, EntryTimes.at(4.0, 1))
+    assert file_statistics([write([])], None) == FileStatistics(0, EntryTimes.unknown(0))
+    assert file_statistics([write([]), write([4.0])], None) == FileStatistics(1, EntryTimes.at(4.0, 1))
 
 
 def test_of_several_outputs_only_one_is_counted(write) -> None:
-    assert content_of([write([5.0, 7.0, 5.0], ["a", "b", "a"])], "a") == Content(2, EntryTimes.at(5.0, 2))
-    assert content_of([write(None, ["a", "b", "a"])], "b") == Content(1, None)
+    assert file_statistics([write([5.0, 7.0, 5.0], ["a", "b", "a"])], "a") == FileStatistics(2, EntryTimes.at(5.0, 2))
+    assert file_statistics([write(None, ["a", "b", "a"])], "b") == FileStatistics(1, None)
 
 
 def test_a_damaged_file_is_named(write) -> None:
@@ -71,4 +71,4 @@ def test_a_damaged_file_is_named(write) -> None:
     with pytest.raises(
         PlantError, match=rf"the stream file {file.path} is damaged .*published with {file.bytes} bytes"
     ):
-        content_of([file], None)
+        file_statistics([file], None)

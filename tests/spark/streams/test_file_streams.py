@@ -1,7 +1,5 @@
-"""Streams between operators: published once, read in order, removed when everybody is done."""
+"""File streams: batches are published once, read in order, and deleted when every reader is done."""
 
-import json
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -10,14 +8,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
-from rheostat.errors import PlantError
+from rheostat.spark.streams.batch_admission import BatchAdmission
 from rheostat.spark.streams.entry_times import ENTRY, EntryTimes, entry_column
-from rheostat.spark.streams.files import FileStream, FileStreamReader, FileStreams
-from rheostat.spark.streams.gate import Gate
-from rheostat.spark.streams.outputs import in_one_stream, of_output, schema_in_one_stream, schema_of_output
-from rheostat.spark.streams.retention import Retention
-from rheostat.spark.streams.sink_log import SinkLog
-from rheostat.spark.streams.source import NOTHING_YET
+from rheostat.spark.streams.file_streams import FileStream, FileStreamReader, FileStreams, Retention
+from rheostat.spark.streams.named_outputs import in_one_stream, of_output, schema_in_one_stream, schema_of_output
+from rheostat.spark.streams.python_source import NOTHING_YET
 
 
 def test_nothing_goes_until_every_reader_is_done() -> None:
@@ -37,112 +32,6 @@ def test_a_reader_that_says_less_than_before_changes_nothing() -> None:
     retention.release("a", 5)
     retention.release("a", 2)
     assert removed == [5]
-
-
-def publish_by_hand(folder: Path, number: int, files: int = 2) -> list[Path]:
-    """As Spark's sink does it."""
-    paths = [folder / f"part-{number}-{index}.parquet" for index in range(files)]
-    for path in paths:
-        path.write_bytes(b"x" * 10)
-    log = folder / "_spark_metadata"
-    log.mkdir(exist_ok=True)
-    entries = [json.dumps({"path": path.as_uri(), "size": 10}) for path in paths]
-    (log / str(number)).write_text("\n".join(["v1", *entries]))
-    return paths
-
-
-def test_the_log_is_read_as_the_sink_writes_it(tmp_path: Path) -> None:
-    folder = tmp_path / "a stream, with ünusual name"
-    folder.mkdir()
-    log = SinkLog(folder)
-    assert log.newest() == NOTHING_YET
-    paths = publish_by_hand(folder, 0)
-    publish_by_hand(folder, 1)
-    assert log.newest() == 1
-    assert [file.path for file in log.files(0)] == paths
-    assert [file.bytes for file in log.files(0)] == [10, 10]
-
-
-def test_the_newest_entry_is_the_last_there_is_also_when_another_thread_asks_meanwhile(tmp_path: Path) -> None:
-    publish_by_hand(tmp_path, 0)
-    log = Interrupted(tmp_path)
-    publish_by_hand(tmp_path, 1)
-    publish_by_hand(tmp_path, 2)
-    assert [log.newest(), log.newest()] == [2, 2]
-
-
-class Interrupted(SinkLog):
-    """Somebody else asks for the newest entry just when it has been found that there is one more."""
-
-    _is_asking = False
-
-    def _entry(self, number: int) -> Path:
-        if not self._is_asking:
-            self._is_asking = True
-            self.newest()
-            self._is_asking = False
-        return super()._entry(number)
-
-
-def test_removed_entries_take_their_files_along_and_the_newest_stays(tmp_path: Path) -> None:
-    for number in range(4):
-        publish_by_hand(tmp_path, number)
-    log = SinkLog(tmp_path)
-    log.remove(1)
-    assert log.first == 2
-    assert sorted(path.name for path in tmp_path.glob("*.parquet")) == [
-        f"part-{number}-{index}.parquet" for number in (2, 3) for index in (0, 1)
-    ]
-    log.remove(99)
-    assert log.first == log.newest() == 3
-    assert SinkLog(tmp_path).first == 3
-
-
-def test_removed_entries_take_their_checksums_along(tmp_path: Path) -> None:
-    published = [path for number in range(2) for path in publish_by_hand(tmp_path, number)]
-    for path in (*published, tmp_path / "_spark_metadata" / "0"):
-        path.with_name(f".{path.name}.crc").touch()
-    SinkLog(tmp_path).remove(0)
-    assert sorted(path.name for path in tmp_path.rglob("*.crc")) == [f".{path.name}.crc" for path in published[2:]]
-
-
-def test_files_of_a_batch_that_was_never_published_are_removed(tmp_path: Path) -> None:
-    kept = publish_by_hand(tmp_path, 0)
-    (tmp_path / "part-left-behind.parquet").write_bytes(b"half")
-    SinkLog(tmp_path).remove_unpublished()
-    assert sorted(tmp_path.glob("*.parquet")) == sorted(kept)
-
-
-def test_an_entry_that_is_gone_is_an_error_that_says_where(tmp_path: Path) -> None:
-    for number in range(3):
-        publish_by_hand(tmp_path, number)
-    log = SinkLog(tmp_path)
-    log.remove(1)
-    with pytest.raises(PlantError, match=r"batch 0 of the stream in .* is gone, the first that is left is 2"):
-        log.files(0)
-
-
-def test_a_gate_lets_a_query_through_when_any_of_its_streams_has_news() -> None:
-    gate = Gate()
-    news = threading.Event()
-    gate.watch(lambda: False)
-    gate.watch(news.is_set)
-    news.set()
-    assert gate.wait()
-    assert not gate.is_quiet
-
-
-def test_a_closed_gate_lets_nothing_through_and_notices_who_comes_by() -> None:
-    gate = Gate()
-    gate.watch(lambda: True)
-    gate.close()
-    assert not gate.is_quiet
-    assert not gate.wait()
-    assert gate.is_quiet
-
-
-def test_a_query_without_news_is_not_held_for_ever() -> None:
-    assert Gate().wait()
 
 
 @pytest.fixture
@@ -165,9 +54,9 @@ def numbers(spark: SparkSession, first: int, count: int, entry_s: float | None =
 
 
 def reader_of(
-    stream: FileStream, spark: SparkSession, output: str | None = None, who: str = "reader"
+    stream: FileStream, spark: SparkSession, output: str | None = None, name: str = "reader"
 ) -> FileStreamReader:
-    return stream.reader(spark, who, output, lambda df, _: df, Gate())
+    return stream.reader(spark, name, output, lambda df, _: df, BatchAdmission())
 
 
 @pytest.mark.spark
@@ -234,7 +123,7 @@ def test_consumed_batches_leave_the_disk(
     spark: SparkSession, open_stream: Callable[..., FileStream], tmp_path: Path
 ) -> None:
     stream = open_stream(numbers(spark, 0, 1).schema, ["one", "two"])
-    one, two = (reader_of(stream, spark, who=who) for who in ("one", "two"))
+    one, two = (reader_of(stream, spark, name=name) for name in ("one", "two"))
     for batch in range(5):
         stream.publish(numbers(spark, 0, 4), batch, None)
     files = len(list((tmp_path / "words").glob("*.parquet")))
@@ -253,7 +142,7 @@ def test_batches_without_rows_are_not_offered_until_there_are_many(
     stream = open_stream(numbers(spark, 0, 1).schema)
     reader = reader_of(stream, spark)
     stream.publish(numbers(spark, 0, 0), 0, None)
-    assert not reader.has_news()
+    assert not reader.has_new_input()
     assert reader.newest(NOTHING_YET) == NOTHING_YET
     stream.publish(numbers(spark, 0, 1), 1, None)
     assert reader.newest(NOTHING_YET) == 1

@@ -1,45 +1,31 @@
-"""What the streams look like, found by asking the operators' functions. On a loop the answer depends on itself.
+"""Stream schemas: the columns of every stream, found by calling the operators' functions.
 
-There the search starts with what the function says of itself (a function on single records always does, another by
-`emits`), or else with the guess that what comes around looks like what comes in, and goes on until it fits.
+On a loop the schema of a stream depends on itself. There the search starts with the schema that the function declares
+(a function on single records always does, others by `emits`), or else assumes that what comes around the loop looks
+like what enters it, and repeats until nothing changes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructField, StructType
 
 from rheostat.errors import TopologyError
-from rheostat.spark.query.assembly import Assembler
-from rheostat.spark.query.per_record.record_function import RecordFunction, Schema, as_struct
 from rheostat.spark.query.unit import Unit
+from rheostat.spark.query.unit_dataframe import DataFrameBuilder
+from rheostat.spark.query.user_functions import declared_schema
 from rheostat.spark.streams.entry_times import ENTRY, ENTRY_TYPE
-from rheostat.spark.streams.source import open_source
-
-_EMITS = "rheostat_emits"
-
-Function = TypeVar("Function", bound=Callable[..., Any])
+from rheostat.spark.streams.python_source import open_source
 
 
-def emits(schema: Schema | Mapping[str, Schema]) -> Callable[[Function], Function]:
-    """Marks a function on DataFrames that is on a loop: the schema of what it returns, by output if it has several."""
-
-    def mark(function: Function) -> Function:
-        setattr(function, _EMITS, schema)
-        return function
-
-    return mark
-
-
-def schemas_of(units: Sequence[Unit], session: SparkSession) -> dict[str, StructType]:
-    """The schema of each stream that units write or that leaves the topology, hidden columns included."""
+def stream_schemas(units: Sequence[Unit], session: SparkSession) -> dict[str, StructType]:
+    """The schema, hidden columns included, of each stream that units write or that leaves the topology."""
     found: dict[str, StructType] = {}
     for _ in range(2 * len(units) + 1):
         before = dict(found)
         for unit in units:
             if all(name in found for name in unit.inputs):
-                found.update(_made(unit, session, found))
+                found.update(_output_schemas(unit, session, found))
         missing = [name for unit in units for name in unit.inputs if name not in found]
         if missing and found == before:
             found[missing[0]] = _first_guess(units, found, missing[0])
@@ -47,39 +33,32 @@ def schemas_of(units: Sequence[Unit], session: SparkSession) -> dict[str, Struct
             return found
     unsettled = sorted(name for name in found if found[name] != before.get(name))
     raise TopologyError(
-        f"what the streams on a loop look like does not settle ({', '.join(unsettled)}): "
+        f"the schemas of streams on a loop keep changing ({', '.join(unsettled)}): "
         "mark the functions on the loop with emits(...)"
     )
 
 
-def _made(unit: Unit, session: SparkSession, known: Mapping[str, StructType]) -> dict[str, StructType]:
-    inputs = {name: open_source(session, _Placeholder(known[name]), name) for name in unit.inputs}
-    made = Assembler().outputs(unit, session, inputs)
-    return {name: _storable(name, df.schema) for name, df in made.items()}
+def _output_schemas(unit: Unit, session: SparkSession, known: Mapping[str, StructType]) -> dict[str, StructType]:
+    inputs = {name: open_source(session, _UnreadSource(known[name]), name) for name in unit.inputs}
+    frames = DataFrameBuilder().output_frames(unit, session, inputs)
+    return {name: _as_stored(name, df.schema) for name, df in frames.items()}
 
 
 def _first_guess(units: Sequence[Unit], found: Mapping[str, StructType], stream: str) -> StructType:
     topology = units[0].topology
     operator, _, output = stream.partition(".")
-    declared = _declared(topology.operators[operator].function, output)
+    declared = declared_schema(topology.operators[operator].function, output)
     readers = [unit for unit in units if stream in unit.inputs]
-    like = [found[name] for unit in readers for name in unit.inputs if name in found]
-    guess = declared or next(iter(like), None)
+    others = [found[name] for unit in readers for name in unit.inputs if name in found]
+    guess = declared or next(iter(others), None)
     if guess is None:
         raise TopologyError(f"stream {stream!r} is on a loop: mark the function of {operator!r} with emits(...)")
     columns = [field for field in guess.fields if field.name != ENTRY]
-    return _storable(stream, StructType([*columns, StructField(ENTRY, ENTRY_TYPE)]))
+    return _as_stored(stream, StructType([*columns, StructField(ENTRY, ENTRY_TYPE)]))
 
 
-def _declared(function: Callable[..., Any] | None, output: str) -> StructType | None:
-    schema = function.schema if isinstance(function, RecordFunction) else getattr(function, _EMITS, None)
-    if isinstance(schema, Mapping):
-        schema = schema.get(output)
-    return None if schema is None else as_struct(schema)
-
-
-def _storable(stream: str, schema: StructType) -> StructType:
-    """As it comes back from files: everything can be null there."""
+def _as_stored(stream: str, schema: StructType) -> StructType:
+    """The schema as it is read back from files, where every column is nullable."""
     operator = stream.partition(".")[0]
     for position, field in enumerate(schema.fields):
         if field.name in schema.names[:position]:
@@ -103,8 +82,8 @@ def _nullable(kind: DataType) -> DataType:
             return kind
 
 
-class _Placeholder:
-    """A stream of a certain look that is never read."""
+class _UnreadSource:
+    """A source that has a schema and is never read."""
 
     def __init__(self, schema: StructType) -> None:
         self.schema = schema

@@ -1,12 +1,12 @@
-"""A streaming source written in Python, whose batches are native DataFrames.
+"""Python source: a streaming source written in Python whose batches are native DataFrames.
 
-Spark asks a source two things: how far there is data, and the DataFrame from one position to another. Both are
-asked on the driver, so a source can be Python without any row passing through Python: the DataFrame it answers
-with is planned and run by Spark. It is planned anew for each batch, which is what lets the number of tasks and
-the grouping of rows change from batch to batch without a restart.
+Spark asks a source for two things: how far there is data, and the DataFrame between two positions. It asks both on the
+driver, so a source can be written in Python without any row passing through Python: the DataFrame is planned and run
+by Spark. It is planned anew for each batch, so the number of tasks and the grouping of rows can change from batch to
+batch without a restart.
 
-Positions are whole numbers. Spark logs them in the query's checkpoint, and after a restart asks again for the
-same range, which must then give the same rows.
+Positions are whole numbers. Spark logs them in the query's checkpoint. After a restart it asks for the same range
+again, which must then give the same rows.
 """
 
 from collections.abc import Callable
@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from rheostat.errors import PlantError
+from rheostat.spark.streams.jvm_objects import dataframe_of, java_frame, java_session, scala_object
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 NOTHING_YET = -1
@@ -24,7 +25,7 @@ NOTHING_YET = -1
 
 
 class BatchSource(Protocol):
-    """What Spark is to read, in positions from 0."""
+    """What Spark reads, in positions from 0."""
 
     @property
     def schema(self) -> StructType: ...
@@ -32,7 +33,7 @@ class BatchSource(Protocol):
     def newest(self, committed: int) -> int:
         """The last position that can be read now, or `NOTHING_YET`. All up to `committed` is in committed batches.
 
-        May wait a moment for news.
+        May wait a moment for new data.
         """
         ...
 
@@ -57,45 +58,9 @@ def open_source(
     """
     sc = session.sparkContext
     ensure_callback_server_started(sc._gateway)  # type: ignore[no-untyped-call]
-    relation = _companion(sc._jvm, f"{_STREAMING}.runtime.StreamingExecutionRelation")
+    relation = scala_object(sc._jvm, f"{_STREAMING}.runtime.StreamingExecutionRelation")
     proxy = _SourceProxy(session, source, name, on_error)
-    return as_dataframe(session, relation.apply(proxy, _java(session)))
-
-
-def as_dataframe(session: SparkSession, plan: Any) -> DataFrame:
-    """A logical plan of the JVM as a DataFrame of `session`."""
-    jvm: Any = session.sparkContext._jvm
-    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(_java(session), plan), session)
-
-
-def file_relation(session: SparkSession, files: DataFrame) -> DataFrame:
-    """A plain read of files as rows that arrived in a stream."""
-    jvm: Any = session.sparkContext._jvm
-    relation = _companion(jvm, "org.apache.spark.sql.execution.datasources.LogicalRelation")
-    plan = java_frame(files).logicalPlan().relation()
-    return as_dataframe(session, relation.apply(plan, True))
-
-
-def as_arrived(session: SparkSession, rows: DataFrame) -> DataFrame:
-    """Any computed rows as rows that arrived in a stream."""
-    frame = java_frame(rows)
-    streaming = _java(session).internalCreateDataFrame(frame.queryExecution().toRdd(), frame.schema(), True)
-    return DataFrame(streaming, session)
-
-
-def java_frame(df: DataFrame) -> Any:
-    classic: Any = df
-    return classic._jdf
-
-
-def _java(session: SparkSession) -> Any:
-    classic: Any = session
-    return classic._jsparkSession
-
-
-def _companion(jvm: Any, name: str) -> Any:
-    """A Scala companion object: where overloads have no static form, it must be called itself."""
-    return getattr(getattr(jvm, f"{name}$"), "MODULE$")
+    return dataframe_of(session, relation.apply(proxy, java_session(session)))
 
 
 class _SourceProxy:
@@ -112,7 +77,7 @@ class _SourceProxy:
         self._source = source
         self._name = name
         self._on_error = on_error
-        self._schema = _java(session).parseDataType(source.schema.json())
+        self._schema = java_session(session).parseDataType(source.schema.json())
         self._read_all = jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
         self._offset = getattr(jvm, f"{_STREAMING}.runtime.LongOffset")
 
@@ -124,26 +89,26 @@ class _SourceProxy:
 
     def latestOffset(self, start: Any, limit: Any) -> Any:  # noqa: N802
         committed = NOTHING_YET if start is None else _position(start)
-        newest = self._asked(lambda: self._source.newest(committed))
+        newest = self._ask(lambda: self._source.newest(committed))
         return None if newest == NOTHING_YET else self._offset(newest)
 
     def reportLatestOffset(self) -> None:  # noqa: N802
-        """Spark shows it as a lag; how many rows wait is said better elsewhere."""
+        """Spark would show it as a lag in positions. The backlog in rows is measured elsewhere."""
 
     def getBatch(self, start: Any, end: Any) -> Any:  # noqa: N802
         after = _position(start.get()) if start.isDefined() else NOTHING_YET
         until = _position(end)
-        return self._asked(lambda: java_frame(self._source.batch(after, until)))
+        return self._ask(lambda: java_frame(self._source.batch(after, until)))
 
     def commit(self, end: Any) -> None:
         until = _position(end)
-        self._asked(lambda: self._source.done(until))
+        self._ask(lambda: self._source.done(until))
 
     def stop(self) -> None:
         """Nothing is held open."""
 
-    def _asked(self, question: Callable[[], Any]) -> Any:
-        """Spark searches the text of an error and overflows on a long one: it gets a short one."""
+    def _ask(self, question: Callable[[], Any]) -> Any:
+        """Spark searches the text of an error and overflows on a long one, so it gets a short one."""
         try:
             return question()
         except Exception as error:

@@ -1,6 +1,6 @@
-"""Several named outputs in one stream: each row says which output it belongs to, and has its columns in a struct.
+"""Named outputs: several outputs in one stream. Each row has the name of its output and its columns in a struct.
 
-One query can write only one stream, and all of a batch's outputs are to be published together or not at all.
+A query can write only one stream, and all outputs of a batch must be published together or not at all.
 """
 
 from collections.abc import Mapping
@@ -16,21 +16,21 @@ OUTPUT = "__output"
 
 
 def in_one_stream(outputs: Mapping[str, DataFrame]) -> DataFrame:
-    """The rows of all `outputs`, each marked with the name of its own."""
-    marked = [_marked(name, df) for name, df in outputs.items()]
+    """The rows of all `outputs`, each with the name of its output."""
+    marked = [_with_name(name, df) for name, df in outputs.items()]
     united = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), marked)
     entry = [ENTRY] if ENTRY in united.columns else []
     return united.select(OUTPUT, *(f"`{name}`" for name in outputs), *entry)
 
 
 def of_output(df: DataFrame, output: str) -> DataFrame:
-    """The rows of one output as it was before."""
+    """The rows of one output, as they were before `in_one_stream`."""
     columns = [f"`{output}`.*", *([ENTRY] if ENTRY in df.columns else [])]
     return df.filter(sf.col(OUTPUT) == output).select(*columns)
 
 
 def schema_in_one_stream(outputs: Mapping[str, StructType]) -> StructType:
-    """The schema of a stream whose outputs have these schemas."""
+    """The schema of a stream that holds outputs with these schemas."""
     structs = [StructField(name, _without_entry(schema)) for name, schema in outputs.items()]
     entry = [schema[ENTRY] for schema in outputs.values() if ENTRY in schema.names]
     return StructType([StructField(OUTPUT, StringType()), *structs, *entry[:1]])
@@ -43,7 +43,7 @@ def schema_of_output(schema: StructType, output: str) -> StructType:
     return StructType([*columns.fields, *(field for field in schema.fields if field.name == ENTRY)])
 
 
-def _marked(name: str, df: DataFrame) -> DataFrame:
+def _with_name(name: str, df: DataFrame) -> DataFrame:
     columns = [sf.col(f"`{column}`") for column in df.columns if column != ENTRY]
     entry = [sf.col(ENTRY)] if ENTRY in df.columns else []
     return df.select(sf.lit(name).alias(OUTPUT), sf.struct(*columns).alias(name), *entry)

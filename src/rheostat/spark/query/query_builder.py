@@ -1,0 +1,109 @@
+"""Query builder: makes the queries of units, and opens the streams between them."""
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from rheostat.spark.query.grouping.row_groupings import RowGrouping, WholeFiles
+from rheostat.spark.query.per_record.timings import Timings
+from rheostat.spark.query.run_directory import RunDirectory, folder_name
+from rheostat.spark.query.sinks import FolderSink, Sink
+from rheostat.spark.query.stream_schemas import stream_schemas
+from rheostat.spark.query.unit import Unit
+from rheostat.spark.query.unit_dataframe import DataFrameBuilder, Placement
+from rheostat.spark.query.unit_query import UnitQuery
+from rheostat.spark.streams.batch_admission import BatchAdmission
+from rheostat.spark.streams.jvm_objects import cloned_session
+from rheostat.spark.streams.named_outputs import schema_in_one_stream
+from rheostat.spark.streams.stream import DurableStream, StreamKind, StreamReader
+
+
+class QueryBuilder:
+    """Builds the queries of one topology. A stream is opened once, even if its writer or readers are replaced later.
+
+    `groupings` has, by operator, how the rows that a stateless operator reads are spread over tasks. It is looked up
+    for every batch.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        directory: RunDirectory,
+        kind: StreamKind,
+        sinks: Mapping[str, Sink],
+        placement: Placement,
+    ) -> None:
+        self._spark, self._directory, self._kind = spark, directory, kind
+        self._sinks, self._placement = sinks, placement
+        self._frames = DataFrameBuilder(placement)
+        self._streams: dict[str, DurableStream] = {}
+        self.groupings: dict[str, RowGrouping] = {}
+
+    def build(self, units: Sequence[Unit], among: Sequence[Unit]) -> dict[str, UnitQuery]:
+        """New queries for `units`, ready to start, by unit name; `among` are all units of the topology."""
+        schemas = stream_schemas(among, self._session())
+        self._directory.record_schemas(schemas)
+        sessions = {unit.name: self._session(unit) for unit in units}
+        for unit in units:
+            if unit.outputs and unit.stream not in self._streams:
+                self._streams[unit.stream] = self._open_stream(unit, sessions[unit.name], among, schemas)
+        return {unit.name: self._query(unit, sessions[unit.name], among) for unit in units}
+
+    def timings(self, operator: str) -> Timings | None:
+        """What the executors measured of a function on single records; None for other functions."""
+        stopwatch = self._frames.stopwatches.get(operator)
+        return None if stopwatch is None else stopwatch.timings
+
+    def _open_stream(
+        self, unit: Unit, session: SparkSession, among: Sequence[Unit], schemas: Mapping[str, StructType]
+    ) -> DurableStream:
+        readers = [_reader_name(each, name) for each in among for name in each.inputs if name in unit.outputs]
+        return self._kind.open(session, folder_name(unit.stream), _stream_schema(unit, schemas), readers)
+
+    def _query(self, unit: Unit, session: SparkSession, among: Sequence[Unit]) -> UnitQuery:
+        admission = BatchAdmission()
+        readers = {name: self._reader(unit, name, session, among, admission) for name in unit.inputs}
+        df = self._frames.query_frame(unit, session, {name: reader.df for name, reader in readers.items()})
+        sinks = {name: self._sinks.get(name) or FolderSink(self._directory.results(name)) for name in unit.results}
+        stream = self._streams[unit.stream] if unit.outputs else None
+        return UnitQuery(unit, df, readers, stream, sinks, admission, self._directory.checkpoint(unit.name))
+
+    def _reader(
+        self, unit: Unit, stream: str, session: SparkSession, among: Sequence[Unit], admission: BatchAdmission
+    ) -> StreamReader:
+        writer = next(each for each in among if stream in each.outputs)
+        first = _first_reader(unit, stream)
+        usual = WholeFiles(max(1, session.sparkContext.defaultParallelism))
+
+        def spread(df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
+            # In a keyed unit the substreams decide, even if its first operator got another grouping on its own.
+            grouping = usual if unit.keyed else self.groupings.get(first, usual)
+            return grouping.spread(self._placement(first, df), file_bytes)
+
+        output = stream if writer.has_several_outputs else None
+        return self._streams[writer.stream].reader(session, _reader_name(unit, stream), output, spread, admission)
+
+    def _session(self, unit: Unit | None = None) -> SparkSession:
+        """A session of the unit's own: a query takes its settings from it at its start, and two may start at once."""
+        session = cloned_session(self._spark)
+        settings = dict(self._kind.session_settings)
+        if unit is not None and unit.substreams is not None:
+            settings["spark.sql.shuffle.partitions"] = str(unit.substreams)
+        for key, value in settings.items():
+            session.conf.set(key, value)
+        return session
+
+
+def _first_reader(unit: Unit, stream: str) -> str:
+    return next(operator.name for operator in unit.operators if stream in operator.inputs)
+
+
+def _reader_name(unit: Unit, stream: str) -> str:
+    """Named by the operator, so that it stays the same when others are fused with it."""
+    return f"{_first_reader(unit, stream)} of {stream}"
+
+
+def _stream_schema(unit: Unit, schemas: Mapping[str, StructType]) -> StructType:
+    outputs = {name: schemas[name] for name in (*unit.outputs, *unit.results)}
+    return schema_in_one_stream(outputs) if unit.has_several_outputs else next(iter(outputs.values()))
