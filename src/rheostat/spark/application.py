@@ -24,7 +24,7 @@ from rheostat.spark.executor_numbers import Crew
 from rheostat.spark.observe.application_totals import Ledger
 from rheostat.spark.observe.executor_time import useful_times
 from rheostat.spark.observe.node_usage import Nodes
-from rheostat.spark.observe.query_progress import Queries
+from rheostat.spark.observe.query_progress import StreamingQueries
 from rheostat.spark.observe.status_store import StatusStore
 from rheostat.topology import Operator, Source, Topology
 
@@ -59,7 +59,7 @@ class Application:
         self._farewell = Farewell(self._allocation)
         self._own_allocation = OwnAllocation(spark)
         self._status = StatusStore(spark)
-        self._ledger = Ledger(Queries(spark))
+        self._ledger = Ledger(StreamingQueries(spark))
         self._nodes = Nodes()
         self._crew = Crew()
         self._totals: dict[int, int] = {}

@@ -2,7 +2,7 @@ import pytest
 
 from rheostat.snapshot import Batch
 from rheostat.spark.observe.application_totals import ESTIMATED, NO_QUERY, Ledger, estimated_latency_s
-from rheostat.spark.observe.query_progress import BatchRecord
+from rheostat.spark.query.batch_log import BatchRecord
 
 
 class FakeRun:
@@ -15,7 +15,7 @@ class FakeRun:
         self.coming: list[BatchRecord] = []
         self._why = why
 
-    def news(self) -> list[BatchRecord]:
+    def new_batches(self) -> list[BatchRecord]:
         news, self.coming = self.coming, []
         return news
 
@@ -32,13 +32,13 @@ class FakeQueries:
         del self.running[run.run_id]
         self.ended.append(run)
 
-    def look(self) -> list[FakeRun]:
+    def update(self) -> list[FakeRun]:
         ended, self.ended = self.ended, []
         return ended
 
 
 def batch(number: int, started_s: float, duration_s: float, rows: int, behind: int | None = 0) -> BatchRecord:
-    return BatchRecord(number, started_s, duration_s, rows, behind, phases_s={"addBatch": duration_s * 0.75})
+    return BatchRecord(number, started_s, started_s + duration_s, {"words": rows}, duration_s * 0.75, behind=behind)
 
 
 def test_rows_and_batches_of_all_queries_add_up():

@@ -59,7 +59,7 @@ def _query(group: tuple[str, ...], records: list[BatchRecord]) -> SimpleNamespac
 
 def record(batch: int, start_s: float, rows: int, latency_s: float = 2.0) -> BatchRecord:
     latency = Latency(rows, latency_s)
-    return BatchRecord(batch, start_s, start_s, start_s, start_s + 1.0, {"split": rows}, latency, latency)
+    return BatchRecord(batch, start_s, start_s + 1.0, {"split": rows}, 0.8, latency, latency)
 
 
 def arrival(position: int, published_s: float, rows: int) -> Arrival:

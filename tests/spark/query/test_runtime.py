@@ -167,8 +167,7 @@ def test_every_batch_is_recorded_with_its_rows_and_latencies(inbox: Inbox, start
     for operator, stream, rows in [("split", "sentences", 3), ("count", "split", 15)]:
         (record,) = runtime.batches(operator)
         assert record.rows == {stream: rows}
-        assert record.started_s <= record.planned_s <= record.written_s
-        assert record.committed_s >= record.started_s
+        assert 0 < record.executing_s < record.duration_s
         assert record.latency is not None
         assert record.latency.count == rows
         assert record.latency.mean_s == pytest.approx(record.committed_s - entered_s, abs=1e-5)

@@ -15,7 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rheostat.snapshot import Batch, Latency
-from rheostat.spark.observe.query_progress import BatchRecord, Queries, QueryRun
+from rheostat.spark.observe.query_progress import QueryRun, StreamingQueries
+from rheostat.spark.query.batch_log import BatchRecord
 
 ESTIMATED = "latencies are estimated from batch durations: the queries' rows carry no entry time"
 NO_QUERY = "no streaming query is active"
@@ -37,9 +38,9 @@ class _Account:
         """Remember the rows and latencies of these batches, until the next booking."""
         self.fresh = []
         for batch in batches:
-            self.rows += batch.rows
+            self.rows += batch.row_count
             self.behind = batch.behind
-            self.fresh.append((batch.rows, estimated_latency_s(batch, self.last, self.run.trigger_s)))
+            self.fresh.append((batch.row_count, estimated_latency_s(batch, self.last, self.run.trigger_s)))
             self.last = batch
 
     def latency(self) -> Latency | None:
@@ -50,7 +51,7 @@ class _Account:
 class Ledger:
     """Sums over `queries`. Batches that finished before the ledger was opened are not in it."""
 
-    def __init__(self, queries: Queries) -> None:
+    def __init__(self, queries: StreamingQueries) -> None:
         self._queries = queries
         self._accounts: dict[str, _Account] = {}
         self._rows = self._batches = 0
@@ -59,7 +60,7 @@ class Ledger:
 
     def update(self) -> None:
         """Book what has happened since the last update."""
-        ended = self._queries.look()
+        ended = self._queries.update()
         for run_id, run in self._queries.running.items():
             self._failed.pop(run.id, None)
             self._book(self._accounts.setdefault(run_id, _Account(run)))
@@ -101,9 +102,9 @@ class Ledger:
         return (*told, *(f"query {name}" for name in self._failed.values()))
 
     def _book(self, account: _Account) -> None:
-        batches = account.run.news()
+        batches = account.run.new_batches()
         account.book(batches)
-        self._rows += sum(batch.rows for batch in batches)
+        self._rows += sum(batch.row_count for batch in batches)
         self._batches += len(batches)
         self._duration_s += sum(batch.duration_s for batch in batches)
         self._fixed_s += sum(batch.fixed_s for batch in batches)
@@ -128,5 +129,5 @@ def estimated_latency_s(batch: BatchRecord, before: BatchRecord | None, trigger_
     wait_s = batch.duration_s
     if before is not None:
         wait_s = min(batch.started_s - before.started_s, max(before.duration_s, trigger_s))
-    ahead_s = (batch.behind or 0) * batch.duration_s / batch.rows if batch.rows else 0.0
+    ahead_s = (batch.behind or 0) * batch.duration_s / batch.row_count if batch.row_count else 0.0
     return wait_s / 2 + batch.duration_s + ahead_s
