@@ -1,11 +1,11 @@
 from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.executor_numbers import Crew
-from rheostat.spark.observe.status_store import ExecutorFigures
+from rheostat.spark.observe.status_store import ExecutorSummary
 
 
 def see(crew: Crew, **busy_s: float) -> None:
     """Executors e1, e2, ... with what each has done since it started."""
-    executors = [ExecutorFigures(id=name[1:], host_port=f"host-{name[1:]}:1", slots=1) for name in busy_s]
+    executors = [ExecutorSummary(id=name[1:], host_port=f"host-{name[1:]}:1", slots=1) for name in busy_s]
     crew.see(executors, {name[1:]: value for name, value in busy_s.items()})
 
 

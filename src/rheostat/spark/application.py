@@ -22,7 +22,7 @@ from rheostat.spark.act.dynamic_allocation import OwnAllocation
 from rheostat.spark.draining import Farewell
 from rheostat.spark.executor_numbers import Crew
 from rheostat.spark.observe.application_totals import Ledger
-from rheostat.spark.observe.executor_time import useful_times
+from rheostat.spark.observe.executor_time import held_times
 from rheostat.spark.observe.node_usage import Nodes
 from rheostat.spark.observe.query_progress import StreamingQueries
 from rheostat.spark.observe.status_store import StatusStore
@@ -129,10 +129,10 @@ class Application:
         return frozenset({OPERATOR}) if self._crew.complete else frozenset()
 
     def _look(self) -> None:
-        seen = useful_times(self._status, self.clock.now())
+        seen = held_times(self._status, self.clock.now())
         ours = [each for each in seen if each.executor.profile == _DEFAULT_PROFILE and each.executor.is_active]
         executors = [each.executor for each in ours]
-        self._crew.see(executors, {each.executor.id: each.useful_s for each in ours})
+        self._crew.see(executors, {each.executor.id: each.held_s for each in ours})
         self._nodes.see(executors)
 
     def _streams(self) -> tuple[StreamState, ...]:

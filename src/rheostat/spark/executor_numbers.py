@@ -8,21 +8,21 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from rheostat.snapshot import ExecutorPhase, ExecutorState
-from rheostat.spark.observe.status_store import ExecutorFigures
+from rheostat.spark.observe.status_store import ExecutorSummary
 
 
 @dataclass(slots=True)
 class _Member:
     """One number. `figures` is None while nobody has it; `offset_s` is what others had done under it before."""
 
-    figures: ExecutorFigures | None = None
+    figures: ExecutorSummary | None = None
     busy_s: float = 0.0
     offset_s: float = 0.0
 
-    def take(self, figures: ExecutorFigures, busy_s: float) -> None:
+    def take(self, figures: ExecutorSummary, busy_s: float) -> None:
         self.figures, self.offset_s = figures, self.busy_s - busy_s
 
-    def see(self, figures: ExecutorFigures, busy_s: float) -> None:
+    def see(self, figures: ExecutorSummary, busy_s: float) -> None:
         """Figures of two calls may not fit to the millisecond: what was reported once stays."""
         self.figures, self.busy_s = figures, max(self.busy_s, self.offset_s + busy_s)
 
@@ -45,7 +45,7 @@ class Crew:
             self._hand_over(source, number)
         self._forget()
 
-    def see(self, executors: Iterable[ExecutorFigures], busy_s: Mapping[str, float]) -> None:
+    def see(self, executors: Iterable[ExecutorSummary], busy_s: Mapping[str, float]) -> None:
         """The executors that live now, and what each has done since it started."""
         alive = {each.id: each for each in executors}
         for member in self._members.values():

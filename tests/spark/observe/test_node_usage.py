@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from rheostat.spark.observe.node_usage import Nodes, is_this_machine
-from rheostat.spark.observe.status_store import ExecutorFigures
+from rheostat.spark.observe.status_store import ExecutorSummary
 
 
 def write(proc: Path, *, busy: int, idle: int, io_wait: int) -> None:
@@ -12,8 +12,8 @@ def write(proc: Path, *, busy: int, idle: int, io_wait: int) -> None:
     (proc / "meminfo").write_text("MemTotal:  1000 kB\nMemFree:  1 kB\nMemAvailable:  250 kB\n")
 
 
-def executor(host: str, slots: int = 2) -> ExecutorFigures:
-    return ExecutorFigures(id="1", host_port=f"{host}:4711", slots=slots)
+def executor(host: str, slots: int = 2) -> ExecutorSummary:
+    return ExecutorSummary(id="1", host_port=f"{host}:4711", slots=slots)
 
 
 def test_this_machine_is_as_busy_as_its_kernel_says_since_the_last_reading(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from rheostat.snapshot import Batch, Latency, OperatorState, Snapshot, StreamState, SubstreamState
 from rheostat.spark.observe.operator_meter import OperatorMeter
-from rheostat.spark.observe.status_store import ReadMetrics, TaskFigures, TaskMetrics
+from rheostat.spark.observe.status_store import ReadMetrics, TaskData, TaskMetrics
 from rheostat.spark.observe.task_samples import BatchTasks
 from rheostat.spark.query.batch_log import BatchRecord
 from rheostat.spark.query.per_record.record_function import per_record
@@ -66,9 +66,9 @@ def arrival(position: int, published_s: float, rows: int) -> Arrival:
     return Arrival(position, published_s, rows, 10 * rows, None)
 
 
-def task(partition: int, executor: str, rows: int) -> TaskFigures:
-    metrics = TaskMetrics(250, 0, ReadMetrics(), ReadMetrics(records_read=rows))
-    return TaskFigures(partition, partition, executor, "SUCCESS", 0, metrics)
+def task(partition: int, executor: str, rows: int) -> TaskData:
+    metrics = TaskMetrics(250, ReadMetrics(), ReadMetrics(records_read=rows))
+    return TaskData(partition, partition, executor, "SUCCESS", 0, metrics)
 
 
 def read(meter: OperatorMeter, now_s: float = 100.0, sample: BatchTasks | None = None) -> OperatorState:

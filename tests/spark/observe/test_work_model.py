@@ -2,7 +2,7 @@
 
 import pytest
 
-from rheostat.spark.observe.status_store import ReadMetrics, TaskFigures, TaskMetrics
+from rheostat.spark.observe.status_store import ReadMetrics, TaskData, TaskMetrics
 from rheostat.spark.observe.task_samples import BatchTasks
 from rheostat.spark.observe.work_model import Works
 from rheostat.spark.query.per_record.timings import Timings
@@ -10,13 +10,13 @@ from rheostat.spark.query.per_record.timings import Timings
 OVERHEAD_S, ROW_S = 0.2, 0.01
 
 
-def task(executor: str, rows: int, run_s: float | None = None, *, number: int = 0) -> TaskFigures:
+def task(executor: str, rows: int, run_s: float | None = None, *, number: int = 0) -> TaskData:
     took_s = OVERHEAD_S + ROW_S * rows if run_s is None else run_s
-    metrics = TaskMetrics(round(1000 * took_s), 0, ReadMetrics(records_read=rows))
-    return TaskFigures(number, number, executor, "SUCCESS", 0, metrics)
+    metrics = TaskMetrics(round(1000 * took_s), ReadMetrics(records_read=rows))
+    return TaskData(number, number, executor, "SUCCESS", 0, metrics)
 
 
-def batch(*tasks: TaskFigures) -> BatchTasks:
+def batch(*tasks: TaskData) -> BatchTasks:
     return BatchTasks(0, (tasks,))
 
 

@@ -19,7 +19,7 @@ from rheostat.snapshot import ExecutorPhase, ExecutorState, OperatorState, Snaps
 from rheostat.spark.act.pools import PoolMember, PoolsReport
 from rheostat.spark.act.task_counts import USUAL_GROUPING
 from rheostat.spark.observe.counters import Odometer, Portion, Rows, merged
-from rheostat.spark.observe.executor_time import useful_times
+from rheostat.spark.observe.executor_time import held_times
 from rheostat.spark.observe.node_usage import Nodes
 from rheostat.spark.observe.operator_meter import OperatorMeter
 from rheostat.spark.observe.status_store import StatusStore
@@ -61,7 +61,7 @@ class Meter:
     def read(self) -> Snapshot:
         report = self._report()
         now_s = self._clock.now()
-        seen = useful_times(self._store, now_s)
+        seen = held_times(self._store, now_s)
         operators = self._operators.values()
         for operator in operators:
             operator.look()
@@ -70,7 +70,7 @@ class Meter:
         slots = {each.executor.id: each.executor.slots for each in seen}
         for operator in operators:
             operator.book(numbers, slots, report.homes.get(operator.name))
-        busy_s = self._useful(report, {each.executor.id: each.useful_s for each in seen})
+        busy_s = self._useful(report, {each.executor.id: each.held_s for each in seen})
         self._nodes.see(each.executor for each in seen)
         return Snapshot(
             time_s=now_s,

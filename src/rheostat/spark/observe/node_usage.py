@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rheostat.snapshot import NodeState
-from rheostat.spark.observe.status_store import ExecutorFigures
+from rheostat.spark.observe.status_store import ExecutorSummary
 
 _PROC = Path("/proc")
 _IDLE, _IO_WAIT = 3, 4
@@ -41,7 +41,7 @@ class Nodes:
         self._slots: dict[str, int] = dict.fromkeys(self._cores, 0)
         self._last = _times(proc)
 
-    def see(self, executors: Iterable[ExecutorFigures]) -> None:
+    def see(self, executors: Iterable[ExecutorSummary]) -> None:
         """The executors that live now. A host that had one stays known."""
         self._slots = dict.fromkeys(self._slots, 0)
         for executor in (each for each in executors if each.host):  # one that just came has no address yet

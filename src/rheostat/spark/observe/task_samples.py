@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from rheostat.spark.observe.status_store import StageFigures, StatusStore, TaskFigures
+from rheostat.spark.observe.status_store import StageData, StatusStore, TaskData
 
 _BATCH = re.compile(r"runId = ([0-9a-f-]{36})\nbatch = (\d+)")
 _MOST_STAGES = 24
@@ -25,7 +25,7 @@ class BatchTasks:
     """The finished tasks of one batch, by stage in the order of the stages."""
 
     batch: int
-    stages: tuple[tuple[TaskFigures, ...], ...]
+    stages: tuple[tuple[TaskData, ...], ...]
 
     @property
     def count(self) -> int:
@@ -56,11 +56,11 @@ class BatchTasks:
         ran = {task.partition_id: task.executor_id for task in self._keyed(substreams) or ()}
         return [ran.get(index) for index in range(substreams)]
 
-    def main(self) -> tuple[TaskFigures, ...]:
+    def main(self) -> tuple[TaskData, ...]:
         """The stage in which most of the work was done."""
         return max(self.stages, key=lambda stage: sum(run_s_of(task) for task in stage), default=())
 
-    def _keyed(self, substreams: int) -> tuple[TaskFigures, ...] | None:
+    def _keyed(self, substreams: int) -> tuple[TaskData, ...] | None:
         """State lies in the last stage that has as many tasks as there are substreams, and reads a shuffle."""
         fitting = [stage for stage in self.stages if len({task.partition_id for task in stage}) == substreams]
         return fitting[-1] if fitting else None
@@ -84,8 +84,8 @@ class TaskSampler:
         behind too many others is left out this time.
         """
         open_ = {run for run, batch in committed.items() if batch >= 0 and self._sampled.get(run) != batch}
-        found: dict[str, list[StageFigures]] = {run: [] for run in open_}
-        newest = self._store.newest_stage() - 1
+        found: dict[str, list[StageData]] = {run: [] for run in open_}
+        newest = self._store.next_stage_id() - 1
         for stage_id in range(newest, max(-1, newest - _MOST_STAGES), -1):
             if not open_:
                 break
@@ -99,27 +99,27 @@ class TaskSampler:
                 found[run].append(stage)
         return {run: self._tasks(run, committed[run], stages) for run, stages in found.items() if stages}
 
-    def _tasks(self, run: str, batch: int, stages: list[StageFigures]) -> BatchTasks:
+    def _tasks(self, run: str, batch: int, stages: list[StageData]) -> BatchTasks:
         self._sampled[run] = batch
         tasks = [tuple(t for t in self._store.tasks(stage) if t.succeeded) for stage in reversed(stages)]
         return BatchTasks(batch, tuple(tasks))
 
 
-def _origin(stage: StageFigures | None) -> tuple[str, int]:
+def _origin(stage: StageData | None) -> tuple[str, int]:
     found = _BATCH.search(stage.description) if stage is not None else None
     return (found[1], int(found[2])) if found else ("", -1)
 
 
-def run_s_of(task: TaskFigures) -> float:
+def run_s_of(task: TaskData) -> float:
     """How long its executor ran it."""
     return task.task_metrics.executor_run_time * _MS if task.task_metrics else 0.0
 
 
-def _held_s(task: TaskFigures) -> float:
+def _held_s(task: TaskData) -> float:
     return run_s_of(task) if task.duration is None else task.duration * _MS
 
 
-def rows_of(task: TaskFigures) -> float:
+def rows_of(task: TaskData) -> float:
     """What it read."""
     metrics = task.task_metrics
     return 0.0 if metrics is None else metrics.shuffle_read_metrics.records_read or metrics.input_metrics.records_read

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rheostat.spark.observe.status_store import TaskFigures
+from rheostat.spark.observe.status_store import TaskData
 from rheostat.spark.observe.task_samples import BatchTasks, rows_of, run_s_of
 from rheostat.spark.query.per_record.timings import Timings, Work
 
@@ -49,7 +49,7 @@ class Works:
         return worked
 
 
-TaskWorks = list[tuple[TaskFigures, float]]
+TaskWorks = list[tuple[TaskData, float]]
 
 
 class _Timed:
@@ -59,7 +59,7 @@ class _Timed:
         self._seen: Mapping[int, Work] = {}
         self._grown: dict[int, Work] = {}
 
-    def works_s(self, tasks: Sequence[TaskFigures], timed: Mapping[int, Work]) -> TaskWorks:
+    def works_s(self, tasks: Sequence[TaskData], timed: Mapping[int, Work]) -> TaskWorks:
         """As much by the record as since the last batch, shared out as it was then."""
         grown = {task: work.minus(self._seen.get(task, _NO_WORK)) for task, work in timed.items()}
         if any(work.records for work in grown.values()):
@@ -81,7 +81,7 @@ class _Line:
     def __init__(self) -> None:
         self._tasks: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
 
-    def works_s(self, tasks: Sequence[TaskFigures]) -> TaskWorks:
+    def works_s(self, tasks: Sequence[TaskData]) -> TaskWorks:
         """All of a task's time as long as it is not known what a row costs."""
         self._tasks.extend((rows_of(task), run_s_of(task)) for task in tasks)
         row_s = self._row_s()
