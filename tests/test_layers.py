@@ -34,8 +34,8 @@ EVERYTHING = set(MAY_KNOW)
 
 # The parts of the Spark plant: each knows only those before it.
 SPARK = (
-    "processes", "install", "cluster", "session", "streams", "query", "act", "observe", "executor_numbers", "draining",
-    "application", "plant", "doctor",
+    "processes", "install", "cluster", "session", "state", "streams", "query", "act", "observe",
+    "executor_numbers", "draining", "application", "plant", "doctor",
 )  # fmt: skip
 
 
@@ -81,6 +81,12 @@ def test_the_parts_of_the_spark_plant_build_on_each_other(path: Path) -> None:
         return
     below = SPARK[: SPARK.index(part) + 1]
     assert set(imports(path, "rheostat.spark")) <= set(below)
+
+
+def test_what_observes_and_what_acts_do_not_know_each_other() -> None:
+    for side, other in (("observe", "act"), ("act", "observe")):
+        for path in (PACKAGE / "spark" / side).rglob("*.py"):
+            assert other not in imports(path, "rheostat.spark"), f"{path} must not know {other}"
 
 
 def test_the_plants_know_neither_each_other_nor_a_policy() -> None:

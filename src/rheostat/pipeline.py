@@ -30,7 +30,10 @@ from rheostat.spark.act.pools import Pools
 from rheostat.spark.act.serving_pool import Together
 from rheostat.spark.act.task_counts import dealt_by
 from rheostat.spark.cluster.embedded import ClusterAddress, EmbeddedCluster, NodeStatus
-from rheostat.spark.observe.meter import Meter
+from rheostat.spark.observe.meter import SparkMeter
+from rheostat.spark.observe.node_usage import NodeUsage
+from rheostat.spark.observe.operators.operator_meter import operator_meters
+from rheostat.spark.observe.status_store import StatusStore
 from rheostat.spark.plant import SparkPlant
 from rheostat.spark.query.runtime import Runtime
 from rheostat.spark.query.sinks import Sink
@@ -142,14 +145,11 @@ def start(
         pools.append(_pools(session, topology, plan, nodes, folder, lambda: runtime.fused))
         undo.callback(pools[0].close)
         plant = SparkPlant(topology, pools[0], lambda: meter.read(), dealt_by(runtime), runtime)
-        meter = Meter(
-            runtime,
-            session,
-            plant.clock,
-            lambda: pools[0].report,
-            names={node.host: node.name for node in _nodes_of(cluster)},
-            cores={node.host: node.cores for node in _nodes_of(cluster)},
-            base=_last_snapshot(journal),
+        base = _last_snapshot(journal)
+        ours = _nodes_of(cluster)
+        node_usage = NodeUsage({node.host: node.name for node in ours}, {node.host: node.cores for node in ours})
+        meter = SparkMeter(
+            pools[0].state, operator_meters(runtime, base), StatusStore(session), node_usage, plant.clock, base
         )
         plant.start()
         undo.callback(plant.stop)

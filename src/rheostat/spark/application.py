@@ -16,16 +16,19 @@ from rheostat.describe import executors as count
 from rheostat.duration import human
 from rheostat.errors import PlantError
 from rheostat.plan import Plan
-from rheostat.snapshot import OperatorState, Snapshot, StreamState
+from rheostat.snapshot import Snapshot
 from rheostat.spark.act.allocation import Allocation
 from rheostat.spark.act.dynamic_allocation import OwnAllocation
 from rheostat.spark.draining import Farewell
 from rheostat.spark.executor_numbers import Crew
-from rheostat.spark.observe.application_totals import Ledger
-from rheostat.spark.observe.executor_time import held_times
-from rheostat.spark.observe.node_usage import Nodes
+from rheostat.spark.observe.application_meter import ApplicationMeter
+from rheostat.spark.observe.meter import SparkMeter
+from rheostat.spark.observe.node_usage import NodeUsage
 from rheostat.spark.observe.query_progress import StreamingQueries
 from rheostat.spark.observe.status_store import StatusStore
+from rheostat.spark.state.executor_book import SparkExecutor
+from rheostat.spark.state.spark_state import SparkState
+from rheostat.spark.state.stage_placement import Unplaced
 from rheostat.topology import Operator, Source, Topology
 
 OPERATOR = "application"
@@ -58,10 +61,10 @@ class Application:
         self._allocation = Allocation(spark)
         self._farewell = Farewell(self._allocation)
         self._own_allocation = OwnAllocation(spark)
-        self._status = StatusStore(spark)
-        self._ledger = Ledger(StreamingQueries(spark))
-        self._nodes = Nodes()
         self._crew = Crew()
+        self._state = SparkState(self._crew.book(OPERATOR), Unplaced())
+        operators = [ApplicationMeter(self.topology, StreamingQueries(spark))]
+        self._meter = SparkMeter(self._state, operators, StatusStore(spark), NodeUsage(), self.clock)
         self._totals: dict[int, int] = {}
         self._room = _most_executors(spark)
         self._missing_since_s: float | None = None
@@ -81,7 +84,7 @@ class Application:
         """Stop Spark's own allocation; False if the application had none."""
         targets = self._own_allocation.stop()
         others = {} if targets is None else targets
-        living = [executor.profile for executor in self._status.executors()]
+        living = [executor.profile for executor in self._allocation.executors()]
         self._totals = {profile: living.count(profile) for profile in living} | others
         return targets is not None
 
@@ -92,30 +95,8 @@ class Application:
     def observe(self) -> Snapshot:
         if self.ended:
             raise PlantError("the Spark application has ended")
-        self._ledger.update()
         self._look()
-        ledger, time_s = self._ledger, self.clock.now()
-        executors = self._crew.states(OPERATOR, self._nodes.names)
-        known = ledger.running > 0
-        return Snapshot(
-            time_s=time_s,
-            operators=(
-                OperatorState(
-                    OPERATOR,
-                    arrived=ledger.rows + ledger.behind if known else None,
-                    completed=ledger.rows if known else None,
-                    queued=ledger.behind if known else None,
-                    busy_s=self._crew.busy_s,
-                    latency=ledger.latency(),
-                    batch=ledger.batch,
-                ),
-            ),
-            executors=executors,
-            streams=self._streams(),
-            nodes=self._nodes.read(),
-            latency=ledger.latency(),
-            problems=(*ledger.problems(), *self._nodes.problems()),
-        )
+        return self._meter.read()
 
     def apply(self, plan: Plan) -> tuple[str, ...]:
         """Ask for as many executors as `plan` wants. Those too many get no more tasks, and go when they are free."""
@@ -129,17 +110,9 @@ class Application:
         return frozenset({OPERATOR}) if self._crew.complete else frozenset()
 
     def _look(self) -> None:
-        seen = held_times(self._status, self.clock.now())
-        ours = [each for each in seen if each.executor.profile == _DEFAULT_PROFILE and each.executor.is_active]
-        executors = [each.executor for each in ours]
-        self._crew.see(executors, {each.executor.id: each.held_s for each in ours})
-        self._nodes.see(executors)
-
-    def _streams(self) -> tuple[StreamState, ...]:
-        by_query = self._ledger.by_query()
-        arrived = self._ledger.rows + self._ledger.behind if by_query else None
-        queries = [StreamState(name, OPERATOR, rows=rows) for name, rows in by_query.items()]
-        return (StreamState(QUERIES, OPERATOR, rows=arrived), *queries)
+        seen = [each for each in self._allocation.executors() if each.profile == _DEFAULT_PROFILE]
+        self._crew.see(SparkExecutor(each.id, each.host_port, each.profile, each.slots) for each in seen)
+        self._state.book = self._crew.book(OPERATOR)
 
     def _obstacles(self, wanted: int) -> tuple[str, ...]:
         missing, now_s = self._crew.missing, self.clock.now()

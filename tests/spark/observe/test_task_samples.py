@@ -54,9 +54,7 @@ def test_substreams_are_the_tasks_of_the_last_stage_that_has_one_for_each():
     second = (task(0, "1", 1, shuffled=1), task(1, "2", 1, shuffled=3))
     tasks = BatchTasks(1, (first, second))
     assert tasks.by_substream(2) == [0.25, 0.75]
-    assert tasks.owners(2) == ["1", "2"]
     assert tasks.by_substream(3) is None
-    assert tasks.owners(3) == [None, None, None]
 
 
 def test_a_batch_is_sampled_once_with_all_its_stages_in_order():
@@ -87,12 +85,6 @@ def test_stages_that_are_skipped_gone_or_not_a_querys_are_passed_over():
     plain = StageData(2, 0, "COMPLETE", "collect at somewhere")
     store = FakeStore(stage(0, RUN, 1), plain, stage(3, RUN, 1, status="SKIPPED"))
     assert len(TaskSampler(store).sample({RUN: 1})[RUN].stages) == 1
-
-
-def test_a_query_without_a_batch_is_not_looked_for():
-    store = FakeStore(stage(0, RUN, 0))
-    assert TaskSampler(store).sample({RUN: -1}) == {}
-    assert store.looks == 0
 
 
 def test_tasks_hold_slots_from_launch_to_end_which_is_longer_than_they_run():

@@ -10,6 +10,9 @@ from pyspark.sql import DataFrame
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.act.pools import PoolMember, PoolsReport
+from rheostat.spark.state.executor_book import ExecutorBook
+from rheostat.spark.state.spark_state import SparkState
+from rheostat.spark.state.stage_placement import Unplaced
 
 _LOG = logging.getLogger(__name__)
 
@@ -20,6 +23,7 @@ class NoPools:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._report = PoolsReport(plan, frozenset(), (), (), {}, False)
+        self.state = SparkState(ExecutorBook.of_local_master(plan), Unplaced())
         _LOG.warning("a local master has no pools of executors: the number of tasks per batch stands for them")
 
     @property
@@ -41,6 +45,7 @@ class NoPools:
         )
         owners: dict[str, tuple[int | None, ...]] = {**plan.assignment}
         self._report = PoolsReport(plan, frozenset(plan.pool_of), (), members, owners, True, dict(plan.pool_of))
+        self.state.book = ExecutorBook.of_local_master(plan)
         return self._report
 
     def close(self) -> None:

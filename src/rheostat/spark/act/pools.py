@@ -21,11 +21,14 @@ from rheostat.spark.act.executor_preferences import Seats
 from rheostat.spark.act.locality_wait import Patience
 from rheostat.spark.act.pool import Pool
 from rheostat.spark.act.pool_site import NOBODY, Post, Posts
+from rheostat.spark.act.reported_book import reported_book
 from rheostat.spark.act.resource_profiles import pool_profile
 from rheostat.spark.act.serving_pool import Homes, Together
 from rheostat.spark.act.task_routing import PlainUsher, SeatUsher, Switches, Usher
 from rheostat.spark.act.warm_up import Kind, WarmUp
 from rheostat.spark.act.warm_ups import WarmUps
+from rheostat.spark.state.spark_state import SparkState
+from rheostat.spark.state.stage_placement import Unplaced
 from rheostat.topology import Topology
 
 _PATIENCE_S = 15.0
@@ -101,6 +104,7 @@ class Pools:
         stop_own_allocation(spark)
         setattr(spark.sparkContext, _MARK, topology.name)
         self._report = PoolsReport(plan, frozenset(), (), (), {}, False)
+        self.state = SparkState(reported_book(self._report), Unplaced())
 
     @property
     def report(self) -> PoolsReport:
@@ -143,6 +147,7 @@ class Pools:
         self._dismiss(doomed)
         self._trim(executors)
         self._report = self._reported(plan, now_s)
+        self.state.book = reported_book(self._report)
         self._patience.keep(not any(posts.serving.pool.is_bereft for posts in self._posts.values()))
         return self._report
 

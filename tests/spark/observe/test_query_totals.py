@@ -1,7 +1,7 @@
 import pytest
 
 from rheostat.snapshot import Batch
-from rheostat.spark.observe.application_totals import ESTIMATED, NO_QUERY, Ledger, estimated_latency_s
+from rheostat.spark.observe.query_totals import ESTIMATED, NO_QUERY, QueryTotals, estimated_latency_s
 from rheostat.spark.query.batch_log import BatchRecord
 
 
@@ -43,61 +43,106 @@ def batch(number: int, started_s: float, duration_s: float, rows: int, behind: i
 
 def test_rows_and_batches_of_all_queries_add_up():
     one, other = FakeRun("one"), FakeRun("other")
-    ledger = Ledger(FakeQueries(one, other))
+    totals = QueryTotals(FakeQueries(one, other))
     one.coming = [batch(1, 0, 2, 100), batch(2, 2, 2, 50)]
     other.coming = [batch(8, 1, 4, 7, behind=3)]
-    ledger.update()
-    assert (ledger.rows, ledger.behind, ledger.running) == (157, 3, 2)
-    assert ledger.by_query() == {"one": 150, "other": 7}
-    assert ledger.batch == Batch(3, 8.0, 2.0)
-    assert ledger.problems() == (ESTIMATED,)
+    totals.update()
+    assert (totals.completed, totals.arrived, totals.queued) == (157, 160, 3)
+    assert totals.by_query == {"one": 150, "other": 7}
+    assert totals.batch == Batch(3, 8.0, 2.0)
+    assert totals.problems() == [ESTIMATED]
 
 
 def test_the_sums_do_not_fall_when_a_query_ends_and_count_its_last_batch():
     run = FakeRun("one")
     queries = FakeQueries(run)
-    ledger = Ledger(queries)
+    totals = QueryTotals(queries)
     run.coming = [batch(1, 0, 2, 100)]
-    ledger.update()
+    totals.update()
     run.coming = [batch(2, 2, 2, 20)]
     queries.end(run)
-    ledger.update()
-    assert (ledger.rows, ledger.running, ledger.by_query()) == (120, 0, {})
-    assert ledger.problems() == (NO_QUERY,)
+    totals.update()
+    assert (totals.completed, totals.is_any_running, totals.by_query) == (120, False, {})
+    assert totals.problems() == [NO_QUERY]
+
+
+def test_what_arrived_does_not_fall_when_a_query_ends_or_its_backlog_was_less_than_told():
+    run, other = FakeRun("one"), FakeRun("other")
+    queries = FakeQueries(run, other)
+    totals = QueryTotals(queries)
+    run.coming = [batch(1, 0, 2, 100, behind=500)]
+    totals.update()
+    assert (totals.arrived, totals.queued) == (600, 500)
+    run.coming = [batch(2, 2, 2, 400, behind=0)]
+    totals.update()
+    assert (totals.arrived, totals.queued) == (600, 0)
+    run.coming = [batch(3, 4, 2, 150, behind=20)]
+    totals.update()
+    assert (totals.arrived, totals.queued) == (670, 20)
+    queries.end(run)
+    other.coming = [batch(1, 0, 2, 7)]
+    totals.update()
+    assert (totals.arrived, totals.completed, totals.queued) == (677, 657, 0)
+
+
+def test_rows_of_a_query_continue_when_it_is_restarted_between_two_updates():
+    run, again = FakeRun("one"), FakeRun("one")
+    again.run_id = "second run of one"
+    queries = FakeQueries(run)
+    totals = QueryTotals(queries)
+    run.coming = [batch(1, 0, 2, 100)]
+    totals.update()
+    queries.end(run)
+    queries.running[again.run_id] = again
+    again.coming = [batch(2, 9, 2, 5)]
+    totals.update()
+    assert totals.by_query == {"one": 105}
+
+
+def test_totals_continue_from_those_of_an_earlier_run_of_the_driver():
+    run = FakeRun("one")
+    before = {"one": 80, "gone": 20}
+    totals = QueryTotals(FakeQueries(run), completed=100, arrived=130, batch=Batch(4, 8.0, 2.0), by_query=before)
+    totals.update()
+    assert (totals.completed, totals.arrived, totals.by_query) == (100, 130, {"one": 80})
+    run.coming = [batch(1, 0, 2, 10, behind=25)]
+    totals.update()
+    assert (totals.completed, totals.arrived) == (110, 135), "what was behind before is not counted again"
+    assert totals.batch == Batch(5, 10.0, 2.5)
 
 
 def test_a_failed_query_is_told_until_it_runs_again():
     run = FakeRun("one", why="no such word")
     queries = FakeQueries(run)
-    ledger = Ledger(queries)
-    ledger.update()
+    totals = QueryTotals(queries)
+    totals.update()
     queries.end(run)
-    ledger.update()
-    assert ledger.problems() == (NO_QUERY, "query 'one' failed: no such word")
+    totals.update()
+    assert totals.problems() == [NO_QUERY, "query 'one' failed: no such word"]
     queries.running[run.run_id] = run
-    ledger.update()
-    assert ledger.problems() == (ESTIMATED,)
+    totals.update()
+    assert totals.problems() == [ESTIMATED]
 
 
 def test_the_latency_is_that_of_the_slowest_query_since_the_last_look():
     one, other = FakeRun("one"), FakeRun("other")
-    ledger = Ledger(FakeQueries(one, other))
+    totals = QueryTotals(FakeQueries(one, other))
     one.coming, other.coming = [batch(1, 0, 2, 100)], [batch(1, 0, 4, 7)]
-    ledger.update()
-    latency = ledger.latency()
+    totals.update()
+    latency = totals.latency()
     assert latency is not None
     assert (latency.count, latency.mean_s) == (7, 6.0)
-    ledger.update()
-    assert ledger.latency() is None
+    totals.update()
+    assert totals.latency() is None
 
 
 def test_a_source_that_tells_no_backlog_is_named():
     run = FakeRun("files")
-    ledger = Ledger(FakeQueries(run))
+    totals = QueryTotals(FakeQueries(run))
     run.coming = [batch(1, 0, 2, 100, behind=None)]
-    ledger.update()
-    assert ledger.behind == 0
-    assert "the sources of 'files' tell no backlog" in ledger.problems()[1]
+    totals.update()
+    assert totals.queued == 0
+    assert "the sources of 'files' report no backlog" in totals.problems()[1]
 
 
 def test_batches_that_follow_each_other_give_one_and_a_half_times_their_duration():
