@@ -26,7 +26,10 @@ from rheostat.sla import SLA, Goal
 from rheostat.spark.act.pools import Pools
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import nodes_alike
-from rheostat.spark.observe.meter import Meter
+from rheostat.spark.observe.meter import SparkMeter
+from rheostat.spark.observe.node_usage import NodeUsage
+from rheostat.spark.observe.operators.operator_meter import operator_meters
+from rheostat.spark.observe.status_store import StatusStore
 from rheostat.spark.plant import SparkPlant
 from rheostat.spark.query.runtime import Runtime
 from rheostat.spark.session import build_session
@@ -78,7 +81,7 @@ def measure(operators: int, executors: int, count: int, period_s: float, folder:
         spark = build_session("overhead", cluster=cluster, settings=settings)
         pools = Pools(spark, topology, plan, directory=str(folder / "warm"))
         runtime = Runtime(topology, spark, folder / "run", placement=pools.place)
-        meter = Meter(runtime, spark, WallClock(), lambda: pools.report)
+        meter = SparkMeter(pools.state, operator_meters(runtime), StatusStore(spark), NodeUsage(), WallClock())
         plant = SparkPlant(topology, pools, meter.read, lambda *told: None).start()
         try:
             with runtime, Journal(folder / "journal.db") as journal:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rheostat.journal import Journal
     from rheostat.loop.controller import Controller
     from rheostat.loop.options import LoopOptions
-    from rheostat.pipeline import Running, Topology, run, start
+    from rheostat.pipeline import Pipeline, Topology, run, start
     from rheostat.plan import Plan
     from rheostat.policies.policy import Observation, Policy, PolicyOptions
     from rheostat.sla import SLA, Budget, Goal
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rheostat.spark.cluster.embedded import EmbeddedCluster
     from rheostat.spark.cluster.node import Node
     from rheostat.spark.query.per_record.record_function import per_record
+    from rheostat.spark.target import SparkTarget
     from rheostat.topology import Operator, Source
 
 _HOMES = {
@@ -33,11 +34,12 @@ _HOMES = {
     "loop.options": ("LoopOptions",),
     "plan": ("Plan",),
     "policies.policy": ("Observation", "Policy", "PolicyOptions"),
-    "pipeline": ("Running", "Topology", "run", "start"),
+    "pipeline": ("Pipeline", "Topology", "run", "start"),
     "sla": ("SLA", "Budget", "Goal"),
     "snapshot": ("Snapshot",),
     "spark.cluster.embedded": ("EmbeddedCluster",),
     "spark.cluster.node": ("Node",),
+    "spark.target": ("SparkTarget",),
     "spark.query.per_record.record_function": ("per_record",),
     "topology": ("Operator", "Source"),
 }
@@ -60,16 +62,17 @@ __all__ = [
     "Node",
     "Observation",
     "Operator",
+    "Pipeline",
     "Place",
     "Plan",
     "Policy",
     "PolicyOptions",
     "Regroup",
     "RheostatError",
-    "Running",
     "Scale",
     "Snapshot",
     "Source",
+    "SparkTarget",
     "Split",
     "Topology",
     "Transfer",

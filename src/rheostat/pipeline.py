@@ -29,14 +29,25 @@ from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.query.run_directory import RunDirectory
 from rheostat.spark.query.runtime import Runtime
 from rheostat.spark.query.sinks import Sink
-from rheostat.spark.query.unit import units_of
 from rheostat.spark.target import SparkTarget, as_target
 from rheostat.spark.wiring import TopologyPlant, topology_plant
-from rheostat.topology import Topology
+from rheostat.topology import Topology as Blueprint
 
 JOURNAL = "journal.db"
 _LOG = logging.getLogger("rheostat")
 _LOOP_STOP_TIMEOUT_S = 30.0
+
+
+class Topology(Blueprint):
+    """A topology that can be run: `topology.run(sla="2s/10s")`, with the arguments of the functions below."""
+
+    def start(self, **options: Any) -> "Pipeline":
+        """Start it on Spark under control; see `rheostat.start`."""
+        return start(self, **options)
+
+    def run(self, *, for_: Duration | None = None, **options: Any) -> None:
+        """Run it until `for_` has passed, Ctrl-C or an error; see `rheostat.run`."""
+        run(self, for_=for_, **options)
 
 
 class Pipeline:
@@ -72,7 +83,7 @@ class Pipeline:
 
 
 def start(
-    topology: Topology,
+    topology: Blueprint,
     *,
     sla: str | SLA | Sequence[SLA] = (),
     policy: str | type[Policy] = "threshold",
@@ -98,7 +109,7 @@ def start(
     first = plan or Plan.initial(topology)
     with ExitStack() as undo:
         spark = undo.enter_context(target.open(topology.name))
-        run_directory = RunDirectory(directory, topology, [unit.parts for unit in units_of(topology, first.fused)])
+        run_directory = RunDirectory(directory, topology, first.fused)
         undo.callback(run_directory.release)
         journal = undo.enter_context(Journal(run_directory.path / JOURNAL, keep_snapshots=A_DAY))
         resumed = journal.resume(topology)
@@ -121,7 +132,7 @@ def start(
         return Pipeline(running, controller, undo.pop_all())
 
 
-def run(topology: Topology, *, for_: Duration | None = None, **options: Any) -> None:
+def run(topology: Blueprint, *, for_: Duration | None = None, **options: Any) -> None:
     """Start `topology` as `start` does, and stop it after `for_`, on Ctrl-C, or with the error of a failed query."""
     with start(topology, **options) as pipeline:
         try:

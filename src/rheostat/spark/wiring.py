@@ -14,7 +14,12 @@ from rheostat.spark.act.execute import Execution
 from rheostat.spark.act.executor_pools import DefaultPool, NoExecutors, ProfilePools, has_executors
 from rheostat.spark.act.reconciler import Reconciler
 from rheostat.spark.cluster.status import NodeStatus
-from rheostat.spark.observe.meter import Meter
+from rheostat.spark.observe.application_meter import ApplicationMeter
+from rheostat.spark.observe.meter import SparkMeter
+from rheostat.spark.observe.node_usage import NodeUsage
+from rheostat.spark.observe.operators.operator_meter import operator_meters
+from rheostat.spark.observe.query_progress import StreamingQueries
+from rheostat.spark.observe.status_store import StatusStore
 from rheostat.spark.plant import SparkPlant
 from rheostat.spark.query.run_directory import RunDirectory
 from rheostat.spark.query.runtime import Runtime
@@ -63,7 +68,8 @@ def topology_plant(
         state = SparkState(pools.book, pools.placement, groups)
         runtime = Runtime(topology, spark, directory, sinks=sinks, placement=state.placement, groups=groups)
         reconciler = Reconciler(state, pools, Execution(pools.actuators(runtime)), pools.rules, clock, plan)
-        meter = Meter()
+        usage = NodeUsage({n.host: n.name for n in known_nodes}, {n.host: n.cores for n in known_nodes})
+        meter = SparkMeter(state, operator_meters(runtime, base), StatusStore(spark), usage, clock, base)
         reconciler.start()
         ending.callback(reconciler.stop)
         runtime.start()
@@ -87,7 +93,8 @@ def attached_plant(spark: SparkSession, topology: Topology, *, dry_run: bool) ->
         ending.callback(pool.close)
         state = SparkState(pool.book, pool.placement)
         reconciler = Reconciler(state, pool, Execution(pool.actuators()), pool.rules, clock)
-        meter = Meter()
+        operators = [ApplicationMeter(topology, StreamingQueries(spark))]
+        meter = SparkMeter(state, operators, StatusStore(spark), NodeUsage(), clock)
         reconciler.step()
         reconciler.start()
         ending.callback(reconciler.stop)

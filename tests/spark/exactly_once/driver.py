@@ -18,11 +18,13 @@ from drain import drain
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.decision import AnyDecision, Decision
+from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import Ruling, Turn
 from rheostat.pipeline import start
 from rheostat.policies.policy import Observation, PolicyOptions
 from rheostat.sla import Budget, Goal
 from rheostat.spark.query.per_record.record_function import per_record
+from rheostat.spark.target import SparkTarget
 from rheostat.topology import Operator, Source, Topology
 
 WORD_S = 0.01
@@ -127,9 +129,8 @@ def main(address: str, inbox: str, directory: str) -> None:
         policy=Commanded,
         budget=Budget(8),
         directory=directory,
-        cluster=pickle.loads(Path(address).read_bytes()),
-        settings=settings,
-        period="500ms",
+        on=SparkTarget(cluster=pickle.loads(Path(address).read_bytes()), settings=settings),
+        loop=LoopOptions("500ms"),
         listeners=[tell],
     ) as running:
         while not DRAIN.is_set():

@@ -1,160 +1,259 @@
-"""The meter against a topology on a real cluster, whose every row is known."""
+"""The meter on state that a test makes up: what a snapshot has, for a topology and for an attached application."""
 
-from collections.abc import Iterator
-from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
-from pyspark.sql.functions import col
-from rheostat.spark.act.pools import Pools
 
-from rheostat.clock import WallClock
-from rheostat.measure.rates import Measurer
-from rheostat.plan import Plan
-from rheostat.snapshot import ExecutorPhase, Snapshot
-from rheostat.spark.act.actuators.dynamic_allocation import start_own_allocation
-from rheostat.spark.observe.meter import Meter
-from rheostat.spark.plant import SparkPlant
-from rheostat.spark.query.per_record.record_function import per_record
-from rheostat.spark.query.runtime import Runtime
+from rheostat.clock import ManualClock
+from rheostat.plan import Plan, PoolPlan
+from rheostat.snapshot import ExecutorPhase, ExecutorState, Snapshot
+from rheostat.spark.observe.application_meter import ApplicationMeter
+from rheostat.spark.observe.meter import SparkMeter
+from rheostat.spark.observe.node_usage import NodeUsage
+from rheostat.spark.observe.operators.operator_meter import operator_meters
+from rheostat.spark.observe.status_store import ExecutorSummary, ReadMetrics, StageData, TaskData, TaskMetrics
+from rheostat.spark.query.batch_log import BatchRecord
+from rheostat.spark.state.executor_book import ExecutorBook, Member, PoolSite, PoolSites, SiteBook, SparkExecutor
+from rheostat.spark.state.spark_state import SparkState
+from rheostat.spark.state.stage_placement import Unplaced
 from rheostat.topology import Operator, Source, Topology
 
-pytestmark = pytest.mark.spark
-
-ROWS = 60
-
-
-def numbers(spark):
-    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", ROWS).option("numPartitions", 2).load()
-    return rows.select("value")
+ACTIVE, LEAVING, WARM = ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING, ExecutorPhase.WARM
+RUN = "27eb23d3-acda-4960-884d-2a191e071a86"
 
 
-@per_record("key long", sample_every=1)
-def keys(record):
-    import time
+class FakeStore:
+    """Executors with what their tasks have taken, and the stages of finished batches."""
 
-    time.sleep(0.001)
-    yield {"key": record["value"] % 20}
+    def __init__(self) -> None:
+        self.held_s: dict[str, float] = {}
+        self.batches: list[tuple[str, int, tuple[TaskData, ...]]] = []
 
+    def executors(self) -> list[ExecutorSummary]:
+        times = self.held_s.items()
+        return [
+            ExecutorSummary(id_, "10.0.0.1:1", slots=1, total_duration=round(1000 * held_s)) for id_, held_s in times
+        ]
 
-def counted(df):
-    return df.groupBy("key").count().select(col("key"), col("count"))
+    def active_stages(self) -> list[StageData]:
+        return []
 
+    def next_stage_id(self) -> int:
+        return len(self.batches)
 
-TOPOLOGY = Topology(
-    "metered",
-    [
-        Source("numbers", reader=numbers),
-        Operator("keys", keys, inputs="numbers"),
-        Operator("count", counted, inputs="keys", key="key", substreams=2),
-    ],
-)
+    def stage(self, stage_id: int) -> StageData:
+        run, batch, _ = self.batches[stage_id]
+        return StageData(stage_id, 0, "COMPLETE", f"x\nrunId = {run}\nbatch = {batch}")
 
-
-@pytest.fixture(scope="module")
-def metered(spark, cluster, tmp_path_factory) -> Iterator[SimpleNamespace]:
-    """The topology, each operator in a pool of one executor, and its meter."""
-    folder, plan = tmp_path_factory.mktemp("metered"), Plan.initial(TOPOLOGY)
-    pools = Pools(spark, TOPOLOGY, plan, directory=str(folder / "warm"))
-    plant = SparkPlant(TOPOLOGY, pools, lambda: Snapshot(0.0, ()), lambda *told: None).start()
-    runtime = Runtime(TOPOLOGY, spark, folder / "run", placement=pools.place)
-    names = {node.host: node.name for node in cluster.status().nodes}
-    try:
-        with runtime:
-            meter = Meter(runtime, spark, WallClock(), lambda: pools.report, names=names)
-            yield SimpleNamespace(meter=meter, runtime=runtime, pools=pools, plan=plan, spark=spark)
-    finally:
-        plant.stop()
-        pools.close()
-        start_own_allocation(spark, {})
+    def tasks(self, stage: StageData) -> list[TaskData]:
+        return list(self.batches[stage.stage_id][2])
 
 
-@pytest.fixture(scope="module")
-def snapshots(metered, eventually) -> list[Snapshot]:
-    """Readings with batches of all operators before and between them."""
-
-    def has_batches(count: int) -> bool | None:
-        return all(len(metered.runtime.batches(name)) >= count for name in TOPOLOGY.operators) or None
-
-    read = [metered.meter.read()]
-    for count in (2, 3, 5):
-        eventually(lambda count=count: has_batches(count), f"{count} batches of each operator", 280)
-        read.append(metered.meter.read())
-    return read
+def task(partition: int, executor: str, rows: int, run_ms: int = 250, held_ms: int = 250) -> TaskData:
+    metrics = TaskMetrics(run_ms, ReadMetrics(), ReadMetrics(records_read=rows))
+    return TaskData(partition, partition, executor, "SUCCESS", 0, metrics, duration=held_ms)
 
 
-def test_the_sums_of_rows_agree_between_all_levels(snapshots):
-    last = snapshots[-1]
-    for name, state in last.operator.items():
-        assert state.arrived == state.completed + state.queued
-        assert state.completed % ROWS == 0, "whole batches of the source are committed"
-        streams = [stream for stream in last.streams if stream.consumer == name]
-        assert [stream.rows for stream in streams] == [state.arrived]
-        assert all(stream.bytes > stream.rows for stream in streams)
-    substreams = last.substreams_of("count")
-    assert len(substreams) == 2
-    assert sum(state.completed for state in substreams) == pytest.approx(last.operator["count"].completed, abs=2)
+def record(batch: int, start_s: float, rows: int) -> BatchRecord:
+    return BatchRecord(batch, start_s, start_s + 1.0, {"split": rows}, 0.8)
 
 
-def test_counters_never_fall(snapshots):
-    for before, after in pairwise(snapshots):
-        assert after.time_s > before.time_s
-        for name, state in after.operator.items():
-            for counter in ("arrived", "completed", "busy_s"):
-                earlier = getattr(before.operator[name], counter)
-                assert earlier is None or getattr(state, counter) >= earlier
+def pool_of(wanted: tuple[int, ...], **members: tuple[int, ExecutorPhase]) -> SiteBook:
+    """Executors e1, e2, ... with their numbers and phases."""
+    return SiteBook(
+        PoolPlan(wanted, len(wanted)),
+        {
+            name[1:]: Member(SparkExecutor(name[1:], "10.0.0.1:1", 0, 1), phase, number)
+            for name, (number, phase) in members.items()
+        },
+    )
 
 
-def test_latency_is_measured_from_entry_to_commit(snapshots):
-    seen = [snapshot for snapshot in snapshots if snapshot.latency is not None]
-    assert seen
-    assert all(snapshot.latency.mean_s > 0 for snapshot in seen)
-    at_operator = [s.operator["count"].latency for s in seen if s.operator["count"].latency is not None]
-    assert at_operator
+def book_of(operators: dict[str, str], **pools: SiteBook) -> ExecutorBook:
+    """Pools by name, and which of them serves each operator; "_" in a name stands for "+"."""
+    named = {name.replace("_", "+"): book for name, book in pools.items()}
+    sites = {PoolSite(name): book for name, book in named.items()}
+    return ExecutorBook({s.pool: PoolSites(book.wanted, s) for s, book in sites.items()}, sites, operators)
 
 
-def test_executors_are_those_of_the_pools_with_the_nodes_they_are_on(snapshots, metered):
-    last = snapshots[-1]
-    active = {state.pool: state for state in last.executors if state.phase is ExecutorPhase.ACTIVE}
-    assert active.keys() == {"keys", "count"}
-    for pool, state in active.items():
-        assert state.node in ("left", "right")
-        assert state.busy_s > 0
-        assert state.instance in {m.spark.id for m in metered.pools.report.members if m.pool == pool}
-    assert {node.name for node in last.nodes} <= {"left", "right"}
+class Metered:
+    """A meter with all that it reads."""
+
+    def __init__(self, book: ExecutorBook, operators, base: Snapshot | None = None) -> None:
+        self.state, self.store, self.clock = SparkState(book, Unplaced()), FakeStore(), ManualClock(100.0)
+        nodes = NodeUsage({"10.0.0.1": "left"})
+        self._meter = SparkMeter(self.state, operators, self.store, nodes, self.clock, base)
+
+    def read(self, **held_s: float) -> Snapshot:
+        """With executors e1, e2, ... held so long by their tasks."""
+        self.store.held_s = {name[1:]: value for name, value in held_s.items()}
+        return self._meter.read()
 
 
-def test_service_times_are_those_of_the_records_that_were_timed(snapshots):
-    keys = snapshots[-1].operator["keys"]
-    assert keys.service_scv is not None
-    assert 0 <= keys.service_scv < 50
-    assert snapshots[-1].operator["count"].service_scv is None
+def named_runs(runtime) -> None:
+    """Run ids as Spark writes them: one for each query."""
+    for index, query in enumerate(runtime.queries.values()):
+        query.query.runId = f"{index}{RUN[1:]}"
 
 
-def test_batches_have_their_costs(snapshots):
-    for state in snapshots[-1].operators:
-        assert state.batch is not None
-        assert 0 < state.batch.fixed_s <= state.batch.duration_s
-        assert state.batch.tasks >= state.batch.count - 1
+def busy_s(snapshot: Snapshot) -> dict[tuple[str, int], float | None]:
+    return {(state.pool, state.id): state.busy_s for state in snapshot.executors}
 
 
-def test_substreams_are_on_the_executor_that_the_plan_wants(snapshots, metered):
-    owners = [state.executor for state in snapshots[-1].substreams_of("count")]
-    assert owners == list(metered.plan.assignment["count"])
+SHARED = {"split": "split+count", "count": "split+count"}
 
 
-def test_the_loop_can_measure_rates_and_utilisation_from_the_snapshots(snapshots, metered):
-    measurer = Measurer(TOPOLOGY)
-    measures = [measurer.update(snapshot, metered.plan) for snapshot in snapshots][-1]
-    for name in TOPOLOGY.operators:
-        assert measures.operators[name].arrival_rate is not None
-        assert measures.operators[name].completion_rate is not None
-        assert measures.operators[name].utilisation is not None
+def test_executors_appear_with_pool_number_phase_and_node(runtime):
+    pool = pool_of((0, 1), e1=(0, ACTIVE), e2=(-1, WARM), e3=(4, LEAVING))
+    metered = Metered(book_of(SHARED, split_count=pool), operator_meters(runtime))
+    assert [(s.id, s.phase.value, s.node, s.instance) for s in metered.read(e1=0.0).executors] == [
+        (-1, "warm", "left", "2"),
+        (0, "active", "left", "1"),
+        (1, "requested", None, None),
+        (4, "leaving", "left", "3"),
+    ]
 
 
-def test_a_restarted_meter_goes_on_from_the_last_snapshot(snapshots, metered):
-    meter = Meter(metered.runtime, metered.spark, WallClock(), lambda: metered.pools.report, base=snapshots[-1])
-    again = meter.read()
-    for name, state in again.operator.items():
-        assert state.completed >= snapshots[-1].operator[name].completed
-        assert state.busy_s is None or state.busy_s >= snapshots[-1].operator[name].busy_s
+def test_an_executor_is_busy_for_the_share_of_work_in_the_sampled_batches(runtime):
+    named_runs(runtime)
+    pools = {"split": pool_of((0,), e1=(0, ACTIVE)), "count": pool_of((0,), e2=(0, ACTIVE), e3=(-1, WARM))}
+    metered = Metered(book_of({"split": "split", "count": "count"}, **pools), operator_meters(runtime))
+    runtime.records[:] = [record(0, 10.0, 40)]
+    tasks = (task(0, "2", 40, run_ms=250, held_ms=1000),)
+    metered.store.batches = [(runtime.queries["count"].query.runId, 0, tasks)]
+    metered.read(e1=0.0, e2=0.0, e3=0.0)
+    assert busy_s(metered.read(e1=8.0, e2=8.0, e3=8.0)) == {
+        ("split", 0): 8.0,  # not sampled: all of it
+        ("count", 0): 2.0,
+        ("count", -1): 0.0,  # warming up
+    }
+
+
+def test_the_rows_of_an_executor_are_those_of_all_operators_that_it_serves(runtime):
+    named_runs(runtime)
+    pool = pool_of((0, 1), e1=(0, ACTIVE), e2=(1, ACTIVE))
+    metered = Metered(book_of(SHARED, split_count=pool), operator_meters(runtime))
+    runtime.records[:] = [record(0, 10.0, 40)]
+    first, second = (query.query.runId for query in runtime.queries.values())
+    metered.store.batches = [(first, 0, (task(0, "1", 40),))]
+    assert metered.read(e1=0.0, e2=0.0).executors[0].completed is None, "one of the operators is not sampled yet"
+    metered.store.batches.append((second, 0, (task(0, "1", 30), task(1, "2", 10))))
+    executors = metered.read(e1=1.0, e2=1.0).executors
+    assert [(state.arrived, state.completed, state.queued) for state in executors] == [(70, 70, 0), (10, 10, 0)]
+
+
+def test_counters_of_shared_pools_continue_after_a_restart_of_the_driver(runtime):
+    named_runs(runtime)
+    before = ExecutorState("split+count", 0, ACTIVE, arrived=75, completed=70, busy_s=12.0)
+    base = Snapshot(1.0, (), executors=(before,))
+    book = book_of(SHARED, split_count=pool_of((0,), e1=(0, ACTIVE)))
+    metered = Metered(book, operator_meters(runtime, base), base)
+    first, second = (query.query.runId for query in runtime.queries.values())
+    runtime.records[:] = [record(3, 10.0, 10)]
+    metered.store.batches = [(first, 3, (task(0, "1", 10),)), (second, 3, (task(0, "1", 10),))]
+    (state,) = metered.read(e1=0.5).executors
+    assert (state.arrived, state.completed, state.busy_s) == (90, 90, 12.0)
+
+
+def test_the_newest_book_counts(runtime):
+    metered = Metered(book_of(SHARED, split_count=pool_of((0,), e1=(0, ACTIVE))), operator_meters(runtime))
+    metered.read(e1=0.0)
+    metered.state.book = book_of(SHARED, split_count=pool_of((1,), e1=(1, ACTIVE)))
+    assert busy_s(metered.read(e1=3.0)) == {("split+count", 1): 3.0}
+
+
+def test_on_a_local_master_executors_have_no_counters(runtime):
+    plan = Plan.initial(runtime.topology, 2)
+    snapshot = Metered(ExecutorBook.of_local_master(plan), operator_meters(runtime)).read()
+    assert snapshot.executors_of("split") == (ExecutorState("split", 0, ACTIVE), ExecutorState("split", 1, ACTIVE))
+    assert [state.executor for state in snapshot.substreams_of("count")] == [0, 1]
+
+
+def test_operators_have_the_grouping_of_the_plan(runtime):
+    book = book_of(SHARED, split_count=pool_of((0,)))
+    book.groupings["split"] = "load-aware"
+    snapshot = Metered(book, operator_meters(runtime)).read()
+    assert (snapshot.operator["split"].grouping, snapshot.operator["count"].grouping) == ("load-aware", "key")
+
+
+def test_a_failed_query_is_told_once_and_first(runtime):
+    runtime.failure = ValueError("operator 'split' failed: no such word")
+    problems = Metered(book_of(SHARED, split_count=pool_of((0,))), operator_meters(runtime)).read().problems
+    assert problems.count("operator 'split' failed: no such word") == 1
+    assert problems[0] == "operator 'split' failed: no such word"
+
+
+APPLICATION = Topology("app", [Source("queries"), Operator("application", inputs="queries")])
+
+
+def application(book: ExecutorBook, base: Snapshot | None = None) -> Metered:
+    queries = SimpleNamespace(running={}, update=list)
+    return Metered(book, [ApplicationMeter(APPLICATION, queries, base)], base)
+
+
+def attached(wanted: tuple[int, ...], **members: tuple[int, ExecutorPhase]) -> ExecutorBook:
+    return book_of({"application": "application"}, application=pool_of(wanted, **members))
+
+
+def test_all_the_time_that_tasks_hold_executors_of_an_application_is_busy_time():
+    metered = application(attached((0, 1), e7=(0, ACTIVE), e9=(1, ACTIVE)))
+    metered.read(e7=100.0, e9=50.0)
+    snapshot = metered.read(e7=103.0, e9=51.0)
+    assert busy_s(snapshot) == {("application", 0): 3.0, ("application", 1): 1.0}
+    assert snapshot.operator["application"].busy_s == 4.0
+    assert snapshot.executors[0].completed is None
+
+
+def test_the_busy_time_of_an_application_includes_executors_that_have_left():
+    metered = application(attached((0, 1), e1=(0, ACTIVE), e2=(1, ACTIVE)))
+    metered.read(e1=0.0, e2=0.0)
+    metered.state.book = attached((0,), e1=(0, ACTIVE), e2=(1, LEAVING))
+    metered.read(e1=5.0, e2=4.0)
+    metered.state.book = attached((0,), e1=(0, ACTIVE))
+    snapshot = metered.read(e1=6.0)
+    assert busy_s(snapshot) == {("application", 0): 6.0}
+    assert snapshot.operator["application"].busy_s == 10.0
+
+
+def test_executors_of_other_profiles_do_not_count_as_the_applications():
+    metered = application(attached((0,), e1=(0, ACTIVE)))
+    metered.read(e1=0.0, e2=0.0)
+    snapshot = metered.read(e1=1.0, e2=100.0)
+    assert snapshot.operator["application"].busy_s == 1.0
+    assert [state.instance for state in snapshot.executors] == ["1"]
+
+
+def test_the_busy_time_of_an_application_continues_after_a_restart():
+    metered = application(attached((0, 1), e1=(0, ACTIVE), e2=(1, ACTIVE)))
+    metered.read(e1=0.0, e2=0.0)
+    metered.state.book = attached((0,), e1=(0, ACTIVE))
+    metered.read(e1=5.0)
+    before = metered.read(e1=6.0)
+    again = application(attached((0,), e0=(0, ACTIVE)), base=before)
+    again.read(e0=0.0)
+    snapshot = again.read(e0=2.5)
+    assert snapshot.operator["application"].busy_s == 8.5
+    assert busy_s(snapshot) == {("application", 0): 8.5}
+
+
+def test_without_a_query_rows_are_unknown_and_the_reason_is_told():
+    snapshot = application(attached((0,))).read()
+    assert snapshot.operator["application"].arrived is None
+    assert snapshot.problems[0] == "no streaming query is active"
+    assert [stream.name for stream in snapshot.streams] == ["queries"]
+
+
+def test_the_use_of_other_machines_is_said_to_be_unknown():
+    metered = application(attached((0,), e1=(0, ACTIVE)))
+    assert "CPU and memory use of left is unknown" in metered.read(e1=0.0).problems[-1]
+    assert [(node.name, node.slots) for node in metered.read(e1=0.0).nodes] == [("left", 1)]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_requested_executor_keeps_the_counters_of_its_number(number):
+    metered = application(attached((0, 1), e1=(0, ACTIVE), e2=(1, ACTIVE)))
+    metered.read(e1=0.0, e2=0.0)
+    metered.read(e1=3.0, e2=3.0)
+    metered.state.book = attached((0, 1), **{f"e{2 - number}": (1 - number, ACTIVE)})
+    state = next(state for state in metered.read(e1=3.0, e2=3.0).executors if state.id == number)
+    assert (state.phase, state.busy_s) == (ExecutorPhase.REQUESTED, 3.0)

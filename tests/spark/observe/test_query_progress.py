@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from rheostat.spark.observe.query_progress import Queries, QueryRun, parse_progress, rows_behind
+from rheostat.spark.observe.query_progress import QueryRun, StreamingQueries, parse_progress, rows_behind
 
 
 def report(batch: int, second: int, *, rows: int = 10, idle: bool = False, **more) -> str:
@@ -16,7 +16,7 @@ def report(batch: int, second: int, *, rows: int = 10, idle: bool = False, **mor
             "numInputRows": 0 if idle else rows,
             "inputRowsPerSecond": 7.0,
             "durationMs": durations,
-            "sources": [],
+            "sources": [{"description": "files", "numInputRows": 0 if idle else rows}],
             "sink": {"description": "x", "numOutputRows": -1},
         }
         | more
@@ -52,16 +52,23 @@ class FakeQuery:
 
 
 def test_a_report_becomes_a_batch_with_times_in_seconds():
-    source = {"startOffset": 3, "endOffset": 6, "latestOffset": 8, "numInputRows": 300}
+    source = {"description": "topic", "startOffset": 3, "endOffset": 6, "latestOffset": 8, "numInputRows": 300}
     state = {"numRowsTotal": 7, "memoryUsedBytes": 100}
     batch = parse_progress(report(4, 1, rows=300, sources=[source], stateOperators=[state, state]))
     assert batch is not None
-    assert (batch.batch_id, batch.rows, batch.behind, batch.rows_out) == (4, 300, 200, None)
+    assert (batch.batch, batch.rows, batch.row_count, batch.behind) == (4, {"topic": 300}, 300, 200)
     assert batch.duration_s == 0.5
     assert batch.fixed_s == pytest.approx(0.2)
     assert batch.committed_s - batch.started_s == 0.5
     assert batch.started_s % 60 == 1.25
-    assert (batch.state_bytes, batch.state_rows) == (200, 14)
+    assert batch.state_bytes == 200
+
+
+def test_rows_of_sources_with_the_same_description_add_up():
+    source = {"description": "files", "numInputRows": 5}
+    batch = parse_progress(report(4, 1, sources=[source, source]))
+    assert batch is not None
+    assert batch.rows == {"files": 10}
 
 
 def test_a_report_of_a_query_without_work_is_no_batch():
@@ -96,17 +103,13 @@ def test_one_silent_source_makes_the_backlog_of_a_query_unknown():
     assert batch.behind is None
 
 
-def test_batches_from_before_a_run_was_first_seen_are_no_news():
+def test_batches_from_before_a_run_was_first_seen_are_not_new():
     query = FakeQuery(report(1, 1), report(2, 2))
     run = QueryRun(query, "id", "run")
-    assert run.news() == []
+    assert run.new_batches() == []
     query.reports += [FakeReport(report(3, 3)), FakeReport(report(4, 4, idle=True)), FakeReport(report(4, 5))]
-    assert [batch.batch_id for batch in run.news()] == [3, 4]
-    assert run.news() == []
-
-
-def test_batches_from_before_are_news_when_asked_for():
-    assert [b.batch_id for b in QueryRun(FakeQuery(report(1, 1)), "id", "run", from_start=True).news()] == [1]
+    assert [batch.batch for batch in run.new_batches()] == [3, 4]
+    assert run.new_batches() == []
 
 
 def test_a_run_is_named_by_its_query_or_else_by_the_start_of_its_id():
@@ -121,19 +124,19 @@ def test_the_interval_of_a_trigger_is_known():
 
 @pytest.mark.spark
 def test_queries_of_all_sessions_are_followed_to_their_end(spark, tmp_path, eventually):
-    queries = Queries(spark)
-    queries.look()
+    queries = StreamingQueries(spark)
+    queries.update()
     rows = spark.newSession().readStream.format("rate-micro-batch").option("rowsPerBatch", 7).load()
     query = rows.writeStream.format("noop").queryName("elsewhere").option("checkpointLocation", str(tmp_path)).start()
     try:
         batch = eventually(lambda: _first_batch(queries, str(query.runId)), "a batch of the query")
-        assert batch.rows == 7
+        assert batch.row_count == 7
         assert batch.duration_s > 0
         assert queries.running[str(query.runId)].name == "elsewhere"
         assert queries.running[str(query.runId)].failure() is None
     finally:
         query.stop()
-    ended = eventually(lambda: queries.look() or None, "the end of the query")
+    ended = eventually(lambda: queries.update() or None, "the end of the query")
     assert [run.run_id for run in ended] == [str(query.runId)]
     assert ended[0].failure() is None
 
@@ -143,7 +146,7 @@ def test_a_query_that_failed_says_why(spark, tmp_path, eventually):
     def broken(batches):
         raise ValueError("no such word")
 
-    queries = Queries(spark)
+    queries = StreamingQueries(spark)
     rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
     query = (
         rows.mapInArrow(broken, rows.schema)
@@ -151,13 +154,13 @@ def test_a_query_that_failed_says_why(spark, tmp_path, eventually):
         .option("checkpointLocation", str(tmp_path))
         .start()
     )
-    eventually(lambda: queries.look() or str(query.runId) in queries.running or None, "the query")
+    eventually(lambda: queries.update() or str(query.runId) in queries.running or None, "the query")
     [run] = [run for run in queries.running.values() if run.run_id == str(query.runId)]
     eventually(lambda: None if query.isActive else True, "the failure")
-    assert run in eventually(lambda: queries.look() or None, "the end of the query")
+    assert run in eventually(lambda: queries.update() or None, "the end of the query")
     assert "\n" not in (run.failure() or "\n")
 
 
-def _first_batch(queries: Queries, run_id: str):
-    queries.look(from_start=True)
-    return next(iter(queries.running[run_id].news()), None) if run_id in queries.running else None
+def _first_batch(queries: StreamingQueries, run_id: str):
+    queries.update()
+    return next(iter(queries.running[run_id].new_batches()), None) if run_id in queries.running else None

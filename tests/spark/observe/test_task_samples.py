@@ -1,37 +1,37 @@
 import pytest
 
-from rheostat.spark.observe.status_store import ReadMetrics, StageFigures, TaskFigures, TaskMetrics
+from rheostat.spark.observe.status_store import ReadMetrics, StageData, TaskData, TaskMetrics
 from rheostat.spark.observe.task_samples import BatchTasks, TaskSampler
 
 RUN = "27eb23d3-acda-4960-884d-2a191e071a86"
 OTHER = "c33b18dd-1e80-4550-91b5-03af40d4275c"
 
 
-def task(index: int, executor: str, run_ms: int, *, read: int = 0, shuffled: int = 0, status="SUCCESS") -> TaskFigures:
-    metrics = TaskMetrics(run_ms, 0, ReadMetrics(read), ReadMetrics(shuffled))
-    return TaskFigures(index, index, executor, status, 0, metrics)
+def task(index: int, executor: str, run_ms: int, *, read: int = 0, shuffled: int = 0, status="SUCCESS") -> TaskData:
+    metrics = TaskMetrics(run_ms, ReadMetrics(read), ReadMetrics(shuffled))
+    return TaskData(index, index, executor, status, 0, metrics)
 
 
-def stage(number: int, run: str, batch: int, status: str = "COMPLETE") -> StageFigures:
-    return StageFigures(number, 0, status, f"name\nid = {OTHER}\nrunId = {run}\nbatch = {batch}", 2)
+def stage(number: int, run: str, batch: int, status: str = "COMPLETE") -> StageData:
+    return StageData(number, 0, status, f"name\nid = {OTHER}\nrunId = {run}\nbatch = {batch}")
 
 
 class FakeStore:
     """Stages with their tasks; it counts what is asked."""
 
-    def __init__(self, *stages: StageFigures, tasks: dict[int, list[TaskFigures]] | None = None) -> None:
+    def __init__(self, *stages: StageData, tasks: dict[int, list[TaskData]] | None = None) -> None:
         self._stages = {each.stage_id: each for each in stages}
         self._tasks = tasks or {}
         self.looks = 0
 
-    def newest_stage(self) -> int:
+    def next_stage_id(self) -> int:
         return max(self._stages) + 1
 
-    def stage(self, number: int) -> StageFigures | None:
+    def stage(self, number: int) -> StageData | None:
         self.looks += 1
         return self._stages.get(number)
 
-    def tasks(self, stage: StageFigures) -> list[TaskFigures]:
+    def tasks(self, stage: StageData) -> list[TaskData]:
         return self._tasks.get(stage.stage_id, [task(0, "1", 10)])
 
 
@@ -54,9 +54,7 @@ def test_substreams_are_the_tasks_of_the_last_stage_that_has_one_for_each():
     second = (task(0, "1", 1, shuffled=1), task(1, "2", 1, shuffled=3))
     tasks = BatchTasks(1, (first, second))
     assert tasks.by_substream(2) == [0.25, 0.75]
-    assert tasks.owners(2) == ["1", "2"]
     assert tasks.by_substream(3) is None
-    assert tasks.owners(3) == [None, None, None]
 
 
 def test_a_batch_is_sampled_once_with_all_its_stages_in_order():
@@ -84,18 +82,12 @@ def test_the_search_is_bounded():
 
 
 def test_stages_that_are_skipped_gone_or_not_a_querys_are_passed_over():
-    plain = StageFigures(2, 0, "COMPLETE", "collect at somewhere")
+    plain = StageData(2, 0, "COMPLETE", "collect at somewhere")
     store = FakeStore(stage(0, RUN, 1), plain, stage(3, RUN, 1, status="SKIPPED"))
     assert len(TaskSampler(store).sample({RUN: 1})[RUN].stages) == 1
 
 
-def test_a_query_without_a_batch_is_not_looked_for():
-    store = FakeStore(stage(0, RUN, 0))
-    assert TaskSampler(store).sample({RUN: -1}) == {}
-    assert store.looks == 0
-
-
 def test_tasks_hold_slots_from_launch_to_end_which_is_longer_than_they_run():
     ran = TaskMetrics(executor_run_time=400)
-    tasks = (TaskFigures(0, 0, "7", "SUCCESS", 0, ran, duration=700), TaskFigures(1, 1, "7", "SUCCESS", 0, ran))
+    tasks = (TaskData(0, 0, "7", "SUCCESS", 0, ran, duration=700), TaskData(1, 1, "7", "SUCCESS", 0, ran))
     assert BatchTasks(0, (tasks,)).held_s() == pytest.approx({"7": 1.1})

@@ -7,6 +7,7 @@ from drain import drain
 from pyspark.sql import functions as sf
 
 from rheostat.decision import Fuse, Split
+from rheostat.loop.options import LoopOptions
 from rheostat.pipeline import start
 from rheostat.policies.policy import PolicyOptions
 from rheostat.topology import Operator, Source, Topology
@@ -79,10 +80,10 @@ def test_pools_go_and_come_as_operators_are_fused_and_split_and_no_row_is_lost_o
     with start(
         topology,
         policy=wishing(wish),
-        spark=free,
+        on=free,
         directory=tmp_path / "run",
         listeners=[periods.append],
-        period="500ms",
+        loop=LoopOptions("500ms"),
     ) as running:
         for fused in (False, True, False, True):
             wish.fused = fused

@@ -7,6 +7,8 @@ from drain import drain
 from pyspark.sql import functions as sf
 
 from rheostat.pipeline import start
+from rheostat.plan import Plan
+from rheostat.spark.target import SparkTarget
 from rheostat.topology import Operator, Source, Topology
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -30,8 +32,10 @@ def test_operators_share_the_executors_of_a_pool_on_the_node_that_has_the_label(
         ],
     )
     seen = []
-    options = {together: [["split", "count"]], "nodes": {"count": "big"}, "directory": tmp_path / "run"}
-    with start(topology, policy="static", spark=free, listeners=[seen.append], **options) as running:
+    plan = Plan.initial(topology, **{together: [["split", "count"]]})
+    target = SparkTarget(free, nodes={"count": "big"})
+    options = {"plan": plan, "on": target, "directory": tmp_path / "run"}
+    with start(topology, policy="static", listeners=[seen.append], **options) as running:
         drain(running.runtime)
         rows = running.runtime.results("count").collect()
         (serving,) = eventually(lambda: _serving(seen, pool) or None, "an executor that serves")

@@ -1,1 +1,1 @@
-"""What Spark tells about the queries that run, as a snapshot."""
+"""Observing a Spark application: what its executors, tasks and queries show, as a snapshot. Nothing here acts on it."""

@@ -1,28 +1,31 @@
-"""The useful time of executors: all tasks they have finished, and those under way as far as they have come.
+"""Executor time: how long tasks have held each executor, those that still run included.
 
-Spark books a task when it ends. Without the tasks under way a long one would seem to be done all at once, and an
-executor to be idle before and overloaded then.
+Spark adds up the tasks of an executor when they end. Without the running ones a long task would seem to happen all at
+once, and its executor to be idle before and overloaded then.
 """
 
 from typing import NamedTuple
 
-from rheostat.spark.observe.status_store import ExecutorFigures, StatusStore
+from rheostat.spark.observe.status_store import ExecutorSummary, StatusStore
 
 _MS = 1e-3
 
 
-class Useful(NamedTuple):
-    """An executor, and the seconds for which all of its slots together would have been in use."""
+class HeldTime(NamedTuple):
+    """An executor, and how long tasks have held it: a second is a second of all its slots."""
 
-    executor: ExecutorFigures
-    useful_s: float
+    executor: ExecutorSummary
+    held_s: float
 
 
-def useful_times(store: StatusStore, now_s: float) -> list[Useful]:
-    """Of all executors that live. A task that ends between two questions may be missing once."""
+def held_times(store: StatusStore, now_s: float) -> list[HeldTime]:
+    """Of all executors that live. A task that ends between two of the questions may be missing once.
+
+    Running tasks are looked up in the active stages: an executor's summary may not show them (see `status_store`).
+    """
     executors = store.executors()
     running_s: dict[str, float] = {}
-    for task in store.running_tasks() if any(executor.active_tasks for executor in executors) else ():
+    for task in (task for stage in store.active_stages() for task in store.running_tasks(stage)):
         elapsed_s = max(0.0, now_s - task.launch_time * _MS)
         running_s[task.executor_id] = running_s.get(task.executor_id, 0.0) + elapsed_s
-    return [Useful(each, (each.task_s + running_s.get(each.id, 0.0)) / max(1, each.slots)) for each in executors]
+    return [HeldTime(each, (each.task_s + running_s.get(each.id, 0.0)) / max(1, each.slots)) for each in executors]

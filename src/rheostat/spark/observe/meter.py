@@ -1,177 +1,206 @@
-"""Reads a snapshot off a topology that runs on Spark.
+"""Spark meter: reads one snapshot of a Spark application, for a topology and for an attached application alike.
 
-Pulled by the control loop, from what is there already: the runtime's records of committed batches and of what waits
-in the streams, the pools' last report, and the driver's bookkeeping of executors and tasks. No query is asked and
-none waits. Rows are exact; how they are split over executors and substreams is sampled (see `tasks`).
+The control loop pulls it from what is there already: the records of committed batches, what waits in the streams, the
+executor book, and the driver's status store. No query waits for it. Rows are exact; how they are divided over executors
+and substreams is sampled (see `task_samples`).
 
-An operator's useful time is that of its batches that are over, as exact as their rows; an executor's has what is under
-way in it as well, and is the rougher for it. An executor counts as one, whatever its slots: it is useful all the time
-when all of them are. What a task costs however few its rows are is not useful time (see `work`): it belongs to the
-fixed cost of a batch.
+An operator of a topology is busy as long as its finished batches worked, which is as exact as their rows. An executor's
+busy time includes the batch under way and is a rougher estimate. An executor counts as one, whatever its number of
+slots: it is busy all the time when all its slots are. What a task costs even if it has no rows is not busy time (see
+`work_model`): it belongs to the fixed cost of a batch.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-
-from pyspark.sql import SparkSession
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from rheostat.clock import Clock
-from rheostat.snapshot import ExecutorPhase, ExecutorState, OperatorState, Snapshot, StreamState, SubstreamState
-from rheostat.spark.act.actuators.task_counts import USUAL_GROUPING
-from rheostat.spark.act.pools import PoolMember, PoolsReport
-from rheostat.spark.observe.counters import Odometer, Portion, Rows, merged
-from rheostat.spark.observe.executor_time import useful_times
-from rheostat.spark.observe.node_usage import Nodes
-from rheostat.spark.observe.operator_meter import OperatorMeter
+from rheostat.snapshot import (
+    ExecutorPhase,
+    ExecutorState,
+    Latency,
+    OperatorState,
+    Snapshot,
+    StreamState,
+    SubstreamState,
+)
+from rheostat.spark.observe.counters import RowCount, merged
+from rheostat.spark.observe.executor_counters import ExecutorCounters
+from rheostat.spark.observe.executor_time import HeldTime, held_times
+from rheostat.spark.observe.node_usage import NodeUsage
 from rheostat.spark.observe.status_store import StatusStore
-from rheostat.spark.observe.task_samples import TaskSampler
-from rheostat.spark.query.runtime import Runtime
+from rheostat.spark.observe.task_samples import BatchTasks, TaskSampler
+from rheostat.spark.state.executor_book import ExecutorBook, PoolMember
+from rheostat.spark.state.spark_state import SparkState
 
 _SERVING = (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
 
-Member = tuple[str, int]
-"""A pool and a number in it."""
+
+class AnyOperatorMeter(Protocol):
+    """Measures one operator: one of a topology, or an application as a whole.
+
+    In each reading: `look`, `take` if a batch was sampled, `expected_work`, `book`, then all other questions.
+    """
+
+    name: str
+
+    def look(self) -> None:
+        """Find what happened since the last reading."""
+        ...
+
+    @property
+    def batch_to_sample(self) -> tuple[str, int] | None:
+        """Run id and number of the batch whose tasks it needs; None for none."""
+        ...
+
+    def take(self, tasks: BatchTasks) -> None:
+        """The tasks of that batch."""
+        ...
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether anything is known of it: nothing is if it is fused with an operator before it."""
+        ...
+
+    def expected_work(self, executor: str) -> tuple[float, float]:
+        """Seconds that one of Spark's executors works on the batch under way, and seconds that this holds its slots."""
+        ...
+
+    def book(self, numbers: Mapping[str, int], slots: Mapping[str, int], busy_s: float) -> None:
+        """Divide what was counted over executors: `numbers` are those in its pool, `slots` those of all, by Spark's
+        ids; `busy_s` is what the pool was busy since the last reading."""
+        ...
+
+    def rows_by_executor(self) -> Mapping[int, float]:
+        """Rows that each executor of its pool completed since the last reading, by number."""
+        ...
+
+    def queued_by_executor(self) -> Mapping[int, int] | None:
+        """Rows that wait for each executor of its pool, by number; None if unknown."""
+        ...
+
+    def state(self, now_s: float, grouping: str | None) -> OperatorState: ...
+
+    def substreams(self, owners: Sequence[int | None]) -> Sequence[SubstreamState]: ...
+
+    def streams(self) -> Sequence[StreamState]: ...
+
+    @property
+    def latency_from_entry(self) -> Latency | None:
+        """Of what left the topology at this operator since the last reading."""
+        ...
+
+    def problems(self) -> Sequence[str]:
+        """What cannot be measured, in words."""
+        ...
 
 
-class Meter:
-    """`read` returns what happened up to now; latencies are those since the reading before.
+class SparkMeter:
+    """`read` returns what happened up to now; latencies are those since the last reading.
 
-    `report` gives the pools' last report. `names` are those of hosts that have another name, `cores` what the hosts
-    of a known cluster offer. Counters go on from those of `base`, the last snapshot before the driver was restarted.
+    It takes the newest executor book from `state` at each reading. Counters continue from `base`, the last snapshot
+    before the driver was restarted; give the same one to the `operators`.
     """
 
     def __init__(
         self,
-        runtime: Runtime,
-        spark: SparkSession,
+        state: SparkState,
+        operators: Sequence[AnyOperatorMeter],
+        store: StatusStore,
+        nodes: NodeUsage,
         clock: Clock,
-        report: Callable[[], PoolsReport],
-        *,
-        names: Mapping[str, str] | None = None,
-        cores: Mapping[str, int] | None = None,
         base: Snapshot | None = None,
     ) -> None:
-        self._runtime, self._clock, self._report = runtime, clock, report
-        self._store = StatusStore(spark)
-        self._sampler = TaskSampler(self._store)
-        self._nodes = Nodes(names, cores)
-        self._operators = {name: OperatorMeter(runtime, name, base) for name in runtime.topology.operators}
-        self._busy = _odometers(base)
-        self._rows: dict[Member, Rows] = {}
+        self._state, self._store, self._nodes, self._clock = state, store, nodes, clock
+        self._operators = {operator.name: operator for operator in operators}
+        self._sampler = TaskSampler(store)
+        self._executors = ExecutorCounters(base)
 
     def read(self) -> Snapshot:
-        report = self._report()
-        now_s = self._clock.now()
-        seen = useful_times(self._store, now_s)
+        book, now_s = self._state.book, self._clock.now()
+        members, held = book.members(), held_times(self._store, now_s)
         operators = self._operators.values()
         for operator in operators:
             operator.look()
         self._sample()
-        numbers = {m.spark.id: m.number for m in report.members if m.spark is not None}
-        slots = {each.executor.id: each.executor.slots for each in seen}
-        for operator in operators:
-            operator.book(numbers, slots, report.homes.get(operator.name))
-        busy_s = self._useful(report, {each.executor.id: each.useful_s for each in seen})
-        self._nodes.see(each.executor for each in seen)
+        self._count(book, members, held)
+        self._nodes.see(each.executor for each in held)
         return Snapshot(
             time_s=now_s,
-            operators=tuple(self._operator(operator, report, now_s) for operator in operators),
-            executors=tuple(self._executor(member, report, busy_s) for member in report.members),
-            substreams=self._substreams(report),
-            streams=tuple(stream for operator in operators for stream in self._streams(operator)),
+            operators=tuple(each.state(now_s, book.groupings.get(each.name)) for each in operators),
+            executors=tuple(self._executor(member, book) for member in members),
+            substreams=tuple(state for each in operators for state in each.substreams(_owners(book, each.name))),
+            streams=tuple(stream for each in operators for stream in each.streams()),
             nodes=self._nodes.read(),
-            latency=merged(self._operators[name].entry_latency for name in self._runtime.topology.terminals),
+            latency=merged(each.latency_from_entry for each in operators),
             problems=self._problems(),
         )
 
     def _sample(self) -> None:
         """The tasks of the last batch of each query."""
-        runs = {run: operator for operator in self._operators.values() if (run := operator.run_id) is not None}
-        samples = self._sampler.sample({run: operator.last_batch for run, operator in runs.items()})
-        for run, sample in samples.items():
-            runs[run].take(sample)
+        to_sample = [(each, batch) for each in self._operators.values() if (batch := each.batch_to_sample) is not None]
+        samples = self._sampler.sample(dict(batch for _, batch in to_sample))
+        for operator, (run_id, _) in to_sample:
+            if run_id in samples:
+                operator.take(samples[run_id])
 
-    def _useful(self, report: PoolsReport, held_s: Mapping[str, float]) -> dict[Member, float]:
-        """Useful time under each number, from how long Spark's executors held their slots. What is under way counts as
-        well, as far as is known what of it is work: utilisation must not wait for the end of a batch."""
-        useful_s: dict[Member, float] = {}
-        for member in report.members:
-            key = (member.pool, member.number)
-            odometer = self._busy.setdefault(key, Odometer())
-            if member.spark is not None and member.spark.id in held_s:
-                odometer.read(member.spark.id, held_s[member.spark.id], self._share_of_work(member, report))
-            useful_s[key] = odometer.total
-        for key in self._busy.keys() - useful_s.keys():
-            del self._busy[key]
-            self._rows.pop(key, None)
-        return useful_s
+    def _count(self, book: ExecutorBook, members: Sequence[PoolMember], held: Sequence[HeldTime]) -> None:
+        """Count what executors did since the last reading: their time, and the rows of all operators."""
+        shares = {each.executor.id: self._work_share(each, book) for each in members if each.executor is not None}
+        busy_s = self._executors.add_time(members, {each.executor.id: each.held_s for each in held}, shares)
+        slots = {each.executor.id: each.executor.slots for each in held}
+        for operator in self._operators.values():
+            pool = book.pool_of[operator.name]
+            numbers = {e.executor.id: e.number for e in members if e.pool == pool and e.executor is not None}
+            operator.book(numbers, slots, busy_s.get(pool, 0.0))
+            self._executors.add_rows(pool, operator.rows_by_executor())
 
-    def _measured(self, report: PoolsReport, pool: str) -> list[OperatorMeter]:
-        """The operators that `pool` serves; of fused ones the first, which stands for all."""
-        return [each for name in report.sharing(pool) if (each := self._operators[name]).is_first]
+    def _work_share(self, member: PoolMember, book: ExecutorBook) -> float:
+        """The share of the time that tasks hold an executor which is work: known from samples, 1 without one.
 
-    def _share_of_work(self, member: PoolMember, report: PoolsReport) -> float:
-        """Of the time for which tasks keep slots of an executor, as far as the last batches tell; before it serves it
-        only warms up."""
-        if member.phase not in _SERVING or member.spark is None:
+        An executor that does not serve yet only warms up.
+        """
+        if member.phase not in _SERVING or member.executor is None:
             return 0.0
-        sampled = [each.worked_s(member.spark.id) for each in self._measured(report, member.pool)]
-        held_s = sum(each for _, each in sampled)
-        return sum(each for each, _ in sampled) / held_s if held_s else 1.0
+        expected = [each.expected_work(member.executor.id) for each in self._measured(member.pool, book)]
+        held_s = sum(held_s for _, held_s in expected)
+        return sum(worked_s for worked_s, _ in expected) / held_s if held_s else 1.0
 
-    def _operator(self, operator: OperatorMeter, report: PoolsReport, now_s: float) -> OperatorState:
-        return operator.state(now_s, report.plan.grouping.get(operator.name, USUAL_GROUPING))
+    def _measured(self, pool: str, book: ExecutorBook) -> list[AnyOperatorMeter]:
+        """The operators that `pool` serves; of fused ones the first, which stands for all."""
+        return [operator for name in book.operators_of(pool) if (operator := self._operators[name]).is_measured]
 
-    def _executor(self, member: PoolMember, report: PoolsReport, busy_s: Mapping[Member, float]) -> ExecutorState:
-        """One that has not come yet has the counters of the one before it; on a local master there are none."""
-        if member.spark is None and member.phase is ExecutorPhase.ACTIVE:
-            return ExecutorState(member.pool, member.number, member.phase)
-        whole = self._whole(member, report)
-        host = None if member.spark is None else member.spark.host
+    def _executor(self, member: PoolMember, book: ExecutorBook) -> ExecutorState:
+        """A requested executor has the counters of the one before it; on a local master there are none."""
+        pool, number, phase, executor = member
+        if executor is None and phase is ExecutorPhase.ACTIVE:
+            return ExecutorState(pool, number, phase)
+        rows = self._rows_of(member, book)
+        host = None if executor is None else executor.host
         return ExecutorState(
-            member.pool,
-            member.number,
-            member.phase,
-            arrived=None if whole is None else whole.arrived,
-            completed=None if whole is None else whole.completed,
-            queued=None if whole is None else whole.queued,
-            busy_s=busy_s[member.pool, member.number],
+            pool,
+            number,
+            phase,
+            arrived=None if rows is None else rows.arrived,
+            completed=None if rows is None else rows.completed,
+            queued=None if rows is None else rows.queued,
+            busy_s=self._executors.busy_s(pool, number),
             node=None if host is None else self._nodes.names.get(host, host),
-            instance=None if member.spark is None else member.spark.id,
+            instance=None if executor is None else executor.id,
         )
 
-    def _whole(self, member: PoolMember, report: PoolsReport) -> Portion | None:
-        """What it did for all operators that it serves; None if not all is known."""
-        serving = self._measured(report, member.pool)
-        portions = [portion for each in serving if (portion := each.portion(member.number)) is not None]
-        if not serving or len(portions) < len(serving):
+    def _rows_of(self, member: PoolMember, book: ExecutorBook) -> RowCount | None:
+        """What it did for all operators that it serves; None if that is unknown for one of them."""
+        queued = [operator.queued_by_executor() for operator in self._measured(member.pool, book)]
+        known = [each for each in queued if each is not None]
+        if not queued or len(known) < len(queued):
             return None
-        rows = self._rows.setdefault((member.pool, member.number), Rows())
-        return rows.count("+".join(each.name for each in serving), _together(portions))
-
-    def _substreams(self, report: PoolsReport) -> tuple[SubstreamState, ...]:
-        return tuple(
-            state
-            for operator in self._operators.values()
-            for state in operator.substreams(report.owners.get(operator.name, ()))
-        )
-
-    def _streams(self, operator: OperatorMeter) -> list[StreamState]:
-        return [
-            StreamState(stream.name, operator.name, *operator.stream(stream.name))
-            for stream in self._runtime.topology.into(operator.name)
-        ]
+        return self._executors.rows(member.pool, member.number, sum(each.get(member.number, 0) for each in known))
 
     def _problems(self) -> tuple[str, ...]:
-        failure = self._runtime.failure
+        """Each once: a failed query ends the whole topology, and every operator reports it."""
         told = [problem for operator in self._operators.values() for problem in operator.problems()]
-        return (*([] if failure is None else [str(failure)]), *told, *self._nodes.problems())
+        return tuple(dict.fromkeys([*told, *self._nodes.problems()]))
 
 
-def _together(portions: Sequence[Portion]) -> Portion:
-    """What an executor did for all operators that share it."""
-    return Portion(*(sum(column) for column in zip(*portions, strict=True)))
-
-
-def _odometers(base: Snapshot | None) -> dict[Member, Odometer]:
-    executors = () if base is None else base.executors
-    return {(state.pool, state.id): Odometer(state.busy_s) for state in executors if state.busy_s is not None}
+def _owners(book: ExecutorBook, operator: str) -> Sequence[int | None]:
+    return book.owner_numbers(operator) if operator in book.owners else ()

@@ -1,7 +1,7 @@
-"""The machines that hold executors: what runs on them, and how busy they are.
+"""Node usage: the machines that hold executors, their slots, and how busy they are.
 
-Spark's driver does not know how busy another machine is. Where executors run on the driver's own machine (the
-embedded cluster, a single-node one) the kernel tells; everywhere else it is not known, and said so.
+Spark's driver does not know how busy another machine is. For the driver's own machine (the embedded cluster, a
+single-node one) the kernel tells; for all others it is unknown, and `problems` says so.
 """
 
 import os
@@ -12,24 +12,24 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rheostat.snapshot import NodeState
-from rheostat.spark.observe.status_store import ExecutorFigures
+from rheostat.spark.observe.status_store import ExecutorSummary
 
 _PROC = Path("/proc")
 _IDLE, _IO_WAIT = 3, 4
 
 
 class _Times(NamedTuple):
-    """Processor time of the machine so far, in ticks."""
+    """Processor time of this machine so far, in ticks."""
 
     total: int
     idle: int
     io_wait: int
 
 
-class Nodes:
-    """The hosts of the executors that were seen. `names` are those of hosts that have another name.
+class NodeUsage:
+    """The hosts of all executors that were seen. `names` has the node names of hosts that have one.
 
-    `cores` are the hosts of a cluster that is known, and what they offer: those are there without executors too.
+    `cores` has the hosts of a known cluster and the cores that each offers; they are listed without executors too.
     """
 
     def __init__(
@@ -41,14 +41,15 @@ class Nodes:
         self._slots: dict[str, int] = dict.fromkeys(self._cores, 0)
         self._last = _times(proc)
 
-    def see(self, executors: Iterable[ExecutorFigures]) -> None:
-        """The executors that live now. A host that had one stays known."""
+    def see(self, executors: Iterable[ExecutorSummary]) -> None:
+        """`executors` are all that live now. A host stays listed when its executors have gone."""
         self._slots = dict.fromkeys(self._slots, 0)
-        for executor in (each for each in executors if each.host):  # one that just came has no address yet
+        for executor in (each for each in executors if each.host):  # a new one has no address yet
             self._slots[executor.host] = self._slots.get(executor.host, 0) + executor.slots
 
     def read(self) -> tuple[NodeState, ...]:
-        """How busy they were since the last reading. `slots` are those of the executors that live there, or could."""
+        """How busy they were since the last reading. `slots` are the host's cores if they are known, else the slots of
+        its executors."""
         now, before = _times(self._proc), self._last
         self._last = now
         cpu, io_wait = (None, None) if now is None or before is None else _shares(before, now)
@@ -68,7 +69,7 @@ class Nodes:
         elsewhere = sorted(self.names.get(host, host) for host in self._slots if not is_this_machine(host))
         if not elsewhere:
             return ()
-        return (f"how busy the machines {', '.join(elsewhere)} are is not known: Spark does not tell",)
+        return (f"CPU and memory use of {', '.join(elsewhere)} is unknown: Spark reports none for other machines",)
 
 
 def is_this_machine(host: str) -> bool:
@@ -88,7 +89,7 @@ def _times(proc: Path) -> _Times | None:
 
 
 def _shares(before: _Times, now: _Times) -> tuple[float | None, float | None]:
-    """Processors at work, and processors that wait for a disk, from 0 to 1; not known before the clock ticks."""
+    """Shares of the processors that work and that wait for a disk; None before the kernel's clock has ticked."""
     passed = now.total - before.total
     if passed <= 0:
         return None, None
@@ -98,7 +99,7 @@ def _shares(before: _Times, now: _Times) -> tuple[float | None, float | None]:
 
 
 def _memory(proc: Path) -> tuple[int | None, float | None]:
-    """Of this machine: bytes it has, and the share that cannot be had."""
+    """Bytes of memory of this machine, and the share in use."""
     try:
         lines = dict(line.split(":", 1) for line in (proc / "meminfo").read_text().splitlines())
         total, free = (int(lines[what].split()[0]) * 1024 for what in ("MemTotal", "MemAvailable"))

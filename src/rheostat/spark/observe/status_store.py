@@ -1,11 +1,13 @@
-"""Spark's own bookkeeping of executors, stages and tasks, read in bulk.
+"""Status store: Spark's own records of executors, stages and tasks, read in bulk.
 
-The driver keeps it for its web page and REST interface, also where both are switched off. Each question is one
-call that answers with JSON, cut down in the JVM to the fields that are read here: many small calls would cost
-more than all the rest of the control loop.
+The driver keeps them for its web page and REST interface, also where both are switched off. Each question is one call
+that answers with JSON, cut down in the JVM to the fields that are read here: many small calls would cost more than the
+rest of the control loop.
+
+What it shows is not equally new. Tasks are written as they start and end. Executor summaries are written at most every
+100 ms and only on events, so their count of active tasks may be zero while a task runs.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -27,16 +29,14 @@ _LEFT_OUT = {
 }  # fmt: skip
 
 
-class ExecutorFigures(msgspec.Struct, frozen=True, rename="camel"):
-    """One executor since it started; `total_duration` are the milliseconds of all its finished tasks."""
+class ExecutorSummary(msgspec.Struct, frozen=True, rename="camel"):
+    """One executor; `total_duration` is the sum over all tasks that it has finished, in milliseconds."""
 
     id: str
     host_port: str
     is_active: bool = False
     profile: int = msgspec.field(default=0, name="resourceProfileId")
     slots: int = msgspec.field(default=0, name="maxTasks")
-    active_tasks: int = 0
-    failed_tasks: int = 0
     total_duration: int = 0
 
     @property
@@ -45,7 +45,7 @@ class ExecutorFigures(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def task_s(self) -> float:
-        """Seconds of its finished tasks; slots run side by side, so they may exceed the time passed."""
+        """Seconds of its finished tasks, over all slots: this may exceed the time that has passed."""
         return self.total_duration * _MS
 
 
@@ -53,22 +53,18 @@ class ReadMetrics(msgspec.Struct, frozen=True, rename="camel"):
     """What one task read, from a source or a shuffle."""
 
     records_read: int = 0
-    bytes_read: int = 0
-    remote_bytes_read: int = 0
-    local_bytes_read: int = 0
 
 
 class TaskMetrics(msgspec.Struct, frozen=True, rename="camel"):
-    """The part of Spark's task metrics that is used: milliseconds, and nanoseconds of processor time."""
+    """The part of Spark's task metrics that is used; times are in milliseconds."""
 
     executor_run_time: int = 0
-    executor_cpu_time: int = 0
     input_metrics: ReadMetrics = ReadMetrics()
     shuffle_read_metrics: ReadMetrics = ReadMetrics()
 
 
-class TaskFigures(msgspec.Struct, frozen=True, rename="camel"):
-    """One attempt at one task."""
+class TaskData(msgspec.Struct, frozen=True, rename="camel"):
+    """One attempt at one task; `duration` is from launch to end, in milliseconds."""
 
     index: int = 0
     partition_id: int = 0
@@ -83,14 +79,13 @@ class TaskFigures(msgspec.Struct, frozen=True, rename="camel"):
         return self.status == "SUCCESS"
 
 
-class StageFigures(msgspec.Struct, frozen=True, rename="camel"):
+class StageData(msgspec.Struct, frozen=True, rename="camel"):
     """One attempt at one stage."""
 
     stage_id: int = 0
     attempt_id: int = 0
     status: str = ""
     description: str = ""
-    num_tasks: int = 0
 
     @property
     def finished(self) -> bool:
@@ -98,7 +93,7 @@ class StageFigures(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class StatusStore:
-    """The bookkeeping of one application."""
+    """The status store of one application."""
 
     def __init__(self, spark: SparkSession) -> None:
         jvm: Any = spark.sparkContext._jvm
@@ -111,44 +106,44 @@ class StatusStore:
         self._running = jvm.java.util.ArrayList()
         self._running.add(getattr(jvm, f"{_API}.TaskStatus").RUNNING)
 
-    def executors(self) -> list[ExecutorFigures]:
-        """Those that live, oldest first."""
+    def executors(self) -> list[ExecutorSummary]:
+        """The executors that live, oldest first."""
         listed = _decode_executors(self._to_json(self._store.executorList(True)))
         return sorted((each for each in listed if each.id != _DRIVER), key=lambda each: int(each.id))
 
-    def running_tasks(self) -> list[TaskFigures]:
-        """Tasks under way, of all stages."""
-        stages = _decode_stages(self._to_json(self._store.activeStages()))
-        return [task for stage in stages for task in self._running_of(stage)]
+    def active_stages(self) -> list[StageData]:
+        """Stages that are submitted and not finished."""
+        return _decode_stages(self._to_json(self._store.activeStages()))
 
-    def newest_stage(self) -> int:
+    def running_tasks(self, stage: StageData) -> list[TaskData]:
+        """The tasks of a stage that run now."""
+        question = (stage.stage_id, stage.attempt_id, 0, _MOST_TASKS, self._none, True, self._running)
+        return _decode_tasks(self._to_json(self._store.taskList(*question)))
+
+    def next_stage_id(self) -> int:
         """The number that the next stage will get."""
         return int(self._scheduler.nextStageId())
 
-    def stage(self, stage_id: int) -> StageFigures | None:
-        """The last attempt at a stage; None if Spark does not know it (any more, or yet)."""
+    def stage(self, stage_id: int) -> StageData | None:
+        """The last attempt at a stage; None if Spark does not know it, yet or any more."""
         try:
             return _decode_stage(self._to_json(self._store.lastStageAttempt(stage_id)))
         except Py4JJavaError:
             return None
 
-    def tasks(self, stage: StageFigures) -> list[TaskFigures]:
+    def tasks(self, stage: StageData) -> list[TaskData]:
         """All tasks of one attempt at a stage."""
         return _decode_tasks(self._to_json(self._store.taskList(stage.stage_id, stage.attempt_id, _MOST_TASKS)))
 
-    def _running_of(self, stage: StageFigures) -> Iterable[TaskFigures]:
-        question = (stage.stage_id, stage.attempt_id, 0, _MOST_TASKS, self._none, True, self._running)
-        return _decode_tasks(self._to_json(self._store.taskList(*question)))
 
-
-_decode_executors = msgspec.json.Decoder(list[ExecutorFigures]).decode
-_decode_stage = msgspec.json.Decoder(StageFigures).decode
-_decode_stages = msgspec.json.Decoder(list[StageFigures]).decode
-_decode_tasks = msgspec.json.Decoder(list[TaskFigures]).decode
+_decode_executors = msgspec.json.Decoder(list[ExecutorSummary]).decode
+_decode_stage = msgspec.json.Decoder(StageData).decode
+_decode_stages = msgspec.json.Decoder(list[StageData]).decode
+_decode_tasks = msgspec.json.Decoder(list[TaskData]).decode
 
 
 def _mapper(jvm: Any, gateway: Any) -> Any:
-    """Spark's objects as JSON: dates as milliseconds, without what is zero or not read here."""
+    """Writes Spark's objects as JSON: dates as milliseconds, without fields that are zero or not read here."""
     jackson = jvm.com.fasterxml.jackson
     mapper = jackson.databind.ObjectMapper()
     mapper.registerModule(getattr(getattr(jvm, "com.fasterxml.jackson.module.scala.DefaultScalaModule$"), "MODULE$"))

@@ -1,8 +1,8 @@
-"""The tasks of a query's last batch: who did how much of it, and which substream is how large.
+"""Task samples: the tasks of a query's last batch, by executor and by substream.
 
-The second of DRS's two levels of sampling. How many rows a query has read is exact, from its batches; how they were
-spread over executors and substreams is looked up for one batch of each query in each pull, and taken to hold for
-the batches since. So the cost of a pull does not grow with the rate of batches.
+The second of DRS's two levels of sampling. How many rows a query has read is exact, from its batches. How they were
+spread over executors and substreams is looked up for one batch of each query in each reading, and taken to hold for the
+batches since the last one. So the cost of a reading does not grow with the rate of batches.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from rheostat.spark.observe.status_store import StageFigures, StatusStore, TaskFigures
+from rheostat.spark.observe.status_store import StageData, StatusStore, TaskData
 
 _BATCH = re.compile(r"runId = ([0-9a-f-]{36})\nbatch = (\d+)")
 _MOST_STAGES = 24
@@ -25,22 +25,22 @@ class BatchTasks:
     """The finished tasks of one batch, by stage in the order of the stages."""
 
     batch: int
-    stages: tuple[tuple[TaskFigures, ...], ...]
+    stages: tuple[tuple[TaskData, ...], ...]
 
     @property
     def count(self) -> int:
         return sum(len(stage) for stage in self.stages)
 
     def run_s(self) -> dict[str, float]:
-        """What each executor worked on it, in slot seconds."""
+        """How long each executor ran them, in slot seconds."""
         return _summed((task.executor_id, run_s_of(task)) for stage in self.stages for task in stage)
 
     def held_s(self) -> dict[str, float]:
-        """How long its tasks kept slots of each executor, from launch to end, which is what Spark sums up."""
+        """How long they held slots of each executor, from launch to end: this is what Spark adds up."""
         return _summed((task.executor_id, _held_s(task)) for stage in self.stages for task in stage)
 
     def by_executor(self) -> dict[str, float]:
-        """The share of the rows that each executor served, by its name."""
+        """The share of the rows that each executor processed, by Spark's id."""
         return _shares(_summed((task.executor_id, rows_of(task)) for task in self.main()), self._run_shares())
 
     def by_substream(self, substreams: int) -> list[float] | None:
@@ -51,41 +51,37 @@ class BatchTasks:
         shares = _shares(_summed((task.partition_id, rows_of(task)) for task in stage), {})
         return [shares.get(index, 0.0) for index in range(substreams)]
 
-    def owners(self, substreams: int) -> list[str | None]:
-        """The executor that served each substream."""
-        ran = {task.partition_id: task.executor_id for task in self._keyed(substreams) or ()}
-        return [ran.get(index) for index in range(substreams)]
-
-    def main(self) -> tuple[TaskFigures, ...]:
+    def main(self) -> tuple[TaskData, ...]:
         """The stage in which most of the work was done."""
         return max(self.stages, key=lambda stage: sum(run_s_of(task) for task in stage), default=())
 
-    def _keyed(self, substreams: int) -> tuple[TaskFigures, ...] | None:
-        """State lies in the last stage that has as many tasks as there are substreams, and reads a shuffle."""
+    def _keyed(self, substreams: int) -> tuple[TaskData, ...] | None:
+        """The stage with the state: the last one that has as many tasks as there are substreams."""
         fitting = [stage for stage in self.stages if len({task.partition_id for task in stage}) == substreams]
         return fitting[-1] if fitting else None
 
     def _run_shares(self) -> dict[str, float]:
-        """Some sources do not count rows: work stands for them."""
+        """Shares of the run time, for sources that do not count rows."""
         return _shares(self.run_s(), {})
 
 
 class TaskSampler:
-    """Looks up tasks in Spark's bookkeeping. Queries are known by their run ids."""
+    """Looks up tasks in the status store, for queries known by their run ids."""
 
     def __init__(self, store: StatusStore) -> None:
         self._store = store
         self._sampled: dict[str, int] = {}
 
     def sample(self, committed: Mapping[str, int]) -> dict[str, BatchTasks]:
-        """Of each run whose last committed batch is given, that batch, unless it was sampled before.
+        """The last committed batch of each run, unless it was sampled before.
 
-        Stages are looked at from the newest one on, so the last batch of a query is among the first; one that lies
-        behind too many others is left out this time.
+        The search goes back from the newest stage, where the last batches are. A batch behind too many other stages is
+        left out this time.
         """
-        open_ = {run for run, batch in committed.items() if batch >= 0 and self._sampled.get(run) != batch}
-        found: dict[str, list[StageFigures]] = {run: [] for run in open_}
-        newest = self._store.newest_stage() - 1
+        self._sampled = {run: batch for run, batch in self._sampled.items() if run in committed}
+        open_ = {run for run, batch in committed.items() if self._sampled.get(run) != batch}
+        found: dict[str, list[StageData]] = {run: [] for run in open_}
+        newest = self._store.next_stage_id() - 1
         for stage_id in range(newest, max(-1, newest - _MOST_STAGES), -1):
             if not open_:
                 break
@@ -99,28 +95,28 @@ class TaskSampler:
                 found[run].append(stage)
         return {run: self._tasks(run, committed[run], stages) for run, stages in found.items() if stages}
 
-    def _tasks(self, run: str, batch: int, stages: list[StageFigures]) -> BatchTasks:
+    def _tasks(self, run: str, batch: int, stages: list[StageData]) -> BatchTasks:
         self._sampled[run] = batch
         tasks = [tuple(t for t in self._store.tasks(stage) if t.succeeded) for stage in reversed(stages)]
         return BatchTasks(batch, tuple(tasks))
 
 
-def _origin(stage: StageFigures | None) -> tuple[str, int]:
+def _origin(stage: StageData | None) -> tuple[str, int]:
     found = _BATCH.search(stage.description) if stage is not None else None
     return (found[1], int(found[2])) if found else ("", -1)
 
 
-def run_s_of(task: TaskFigures) -> float:
-    """How long its executor ran it."""
+def run_s_of(task: TaskData) -> float:
+    """How long the executor ran the task."""
     return task.task_metrics.executor_run_time * _MS if task.task_metrics else 0.0
 
 
-def _held_s(task: TaskFigures) -> float:
+def _held_s(task: TaskData) -> float:
     return run_s_of(task) if task.duration is None else task.duration * _MS
 
 
-def rows_of(task: TaskFigures) -> float:
-    """What it read."""
+def rows_of(task: TaskData) -> float:
+    """How many rows the task read."""
     metrics = task.task_metrics
     return 0.0 if metrics is None else metrics.shuffle_read_metrics.records_read or metrics.input_metrics.records_read
 

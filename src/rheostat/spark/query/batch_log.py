@@ -1,8 +1,8 @@
-"""What is known of the batches of one query: when, how many rows, how long their records had waited."""
+"""Batch log: the committed batches of one query, with their times, rows and latencies."""
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,30 +15,47 @@ _KEPT = 1000
 
 @dataclass(frozen=True, slots=True)
 class BatchRecord:
-    """One committed batch. Times are in seconds since the epoch; `None` is what could not be measured.
+    """One committed batch of one query. Times are in seconds since the epoch; None means unknown.
 
-    `started_s` is when Spark had fixed what the batch reads, `planned_s` when it was planned, `written_s` when its
-    output was published. `rows` counts what was read, by stream. `waited` is the latency of these rows from their
-    arrival in the operator's streams to the commit, `latency` the one from their entry into the topology.
+    A batch of a topology starts when Spark has fixed what it reads, any other when its trigger fires. `rows` is what it
+    read, by stream, or by source as Spark describes it. `executing_s` is the part of the duration in which its tasks
+    ran and its output was written.
+
+    Topologies only: `waited` is the latency of the rows from their arrival in the operator's streams to the commit,
+    `latency` the one from their entry into the topology. Other queries only: `behind` is how many rows the sources had
+    beyond this batch, `state_bytes` the size of all state behind it.
     """
 
     batch: int
     started_s: float
-    planned_s: float
-    written_s: float
     committed_s: float
-    rows: dict[str, int]
-    waited: Latency | None
-    latency: Latency | None
+    rows: Mapping[str, int]
+    executing_s: float
+    waited: Latency | None = None
+    latency: Latency | None = None
+    behind: int | None = None
+    state_bytes: int | None = None
 
     @property
     def duration_s(self) -> float:
         return self.committed_s - self.started_s
 
+    @property
+    def row_count(self) -> int:
+        return sum(self.rows.values())
+
+    @property
+    def fixed_s(self) -> float:
+        """What the batch took besides running its tasks: planning, logs and commits."""
+        return max(0.0, self.duration_s - self.executing_s)
+
 
 @dataclass(frozen=True, slots=True)
 class WrittenBatch:
-    """A batch whose output is published, and which Spark is about to commit."""
+    """A batch whose output is published and which Spark is about to commit.
+
+    `planned_s` is when Spark had planned it, `written_s` when its output was published, `taken` what it read by stream.
+    """
 
     batch: int
     planned_s: float
@@ -47,11 +64,14 @@ class WrittenBatch:
 
 
 SourceReport = Callable[[int], EntryTimes | None]
-"""When the rows of a batch entered that were read from a source itself; `LookupError` if that is not known yet."""
+"""Entry times of the rows that a batch read from the source itself; `LookupError` while they are not reported yet."""
 
 
 class BatchLog:
-    """The last batches of one query. Their times are those of the files in Spark's own checkpoint."""
+    """The last batches of one query; their times are those of the files in Spark's own checkpoint.
+
+    `report` gives the entry times of rows that come from `source`, which is fused with the query's operators.
+    """
 
     def __init__(self, checkpoint: Path, source: str | None = None, report: SourceReport | None = None) -> None:
         self._offsets = checkpoint / "offsets"
@@ -78,7 +98,7 @@ class BatchLog:
         return not self._written
 
     def settle(self) -> None:
-        """Take note of what was committed. Spark forgets batches after some time (by default a hundred later)."""
+        """Record what was committed. Spark deletes the files of old batches, by default a hundred batches later."""
         with self._lock:
             while self._written and (committed_s := _modified_s(self._commits / str(self._written[0].batch))):
                 try:
@@ -97,17 +117,16 @@ class BatchLog:
         return BatchRecord(
             written.batch,
             _modified_s(self._offsets / str(written.batch)) or written.planned_s,
-            written.planned_s,
-            written.written_s,
             committed_s,
             rows,
-            _latency(committed_s, together([EntryTimes.at(a.published_s, a.rows) for a in arrivals])),
-            _latency(committed_s, entry),
+            written.written_s - written.planned_s,
+            waited=_latency(committed_s, together([EntryTimes.at(a.published_s, a.rows) for a in arrivals])),
+            latency=_latency(committed_s, entry),
         )
 
 
 def entry_of(taken: Sequence[Arrival]) -> EntryTimes | None:
-    """When the records of these arrivals entered, as far as it is known."""
+    """The entry times of the records of these arrivals, as far as they are known."""
     return together([arrival.entry for arrival in taken if arrival.entry is not None])
 
 

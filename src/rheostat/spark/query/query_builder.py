@@ -11,8 +11,9 @@ from rheostat.spark.query.run_directory import RunDirectory, folder_name
 from rheostat.spark.query.sinks import FolderSink, Sink
 from rheostat.spark.query.stream_schemas import stream_schemas
 from rheostat.spark.query.unit import Unit
-from rheostat.spark.query.unit_dataframe import DataFrameBuilder, Placement
+from rheostat.spark.query.unit_dataframe import DataFrameBuilder
 from rheostat.spark.query.unit_query import UnitQuery
+from rheostat.spark.state.stage_placement import StagePlacement
 from rheostat.spark.streams.batch_admission import BatchAdmission
 from rheostat.spark.streams.jvm_objects import cloned_session
 from rheostat.spark.streams.named_outputs import schema_in_one_stream
@@ -32,7 +33,7 @@ class QueryBuilder:
         directory: RunDirectory,
         kind: StreamKind,
         sinks: Mapping[str, Sink],
-        placement: Placement,
+        placement: StagePlacement,
     ) -> None:
         self._spark, self._directory, self._kind = spark, directory, kind
         self._sinks, self._placement = sinks, placement
@@ -79,7 +80,7 @@ class QueryBuilder:
         def spread(df: DataFrame, file_bytes: Sequence[int]) -> DataFrame:
             # In a keyed unit the substreams decide, even if its first operator got another grouping on its own.
             grouping = usual if unit.keyed else self.groupings.get(first, usual)
-            return grouping.spread(self._placement(first, df), file_bytes)
+            return grouping.spread(self._placement.place(first, df), file_bytes)
 
         output = stream if writer.has_several_outputs else None
         return self._streams[writer.stream].reader(session, _reader_name(unit, stream), output, spread, admission)

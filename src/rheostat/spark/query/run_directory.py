@@ -21,6 +21,7 @@ from rheostat.chain import in_flow_order
 from rheostat.errors import ConfigError, PlantError
 from rheostat.filelock import FileLock
 from rheostat.spark.query.fusion.query_changes import changes_between, listed
+from rheostat.spark.query.unit import units_of
 from rheostat.topology import Topology
 
 _PLAIN = re.compile(r"[A-Za-z0-9_+-]+")
@@ -30,18 +31,18 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 class RunDirectory:
     """Claims `path` for one topology; a second run in it, or one of another topology, is refused.
 
-    A run continues with the queries that the last one had. Other `queries` are refused unless the present ones can be
-    changed to them while the topology runs.
+    Each group in `fused` shares a query. A run continues with the queries that the last one had; other ones are refused
+    unless the present ones can be changed to them while the topology runs.
     """
 
-    def __init__(self, path: Path | str, topology: Topology, queries: Sequence[Sequence[str]]) -> None:
+    def __init__(self, path: Path | str, topology: Topology, fused: Iterable[Sequence[str]] = ()) -> None:
         self.path = local_path(path)
         self._topology = topology
         self._identity_file = self.path / "identity.json"
         self._identity: dict[str, Any] = {
             "topology": topology.name,
             "fingerprint": topology.fingerprint(),
-            "queries": self._in_order(queries),
+            "queries": self._in_order(unit.parts for unit in units_of(topology, fused)),
         }
         self.path.mkdir(parents=True, exist_ok=True)
         self._lock = FileLock(self.path / "lock")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from rheostat.errors import PlantError, TopologyError, nearest
 from rheostat.spark.query.unit import Unit
 from rheostat.spark.query.unit_query import UnitQuery
+from rheostat.spark.state.query_groups import QueryGroups
 from rheostat.topology import Topology
 
 _POLL_S = 0.02
@@ -16,12 +17,14 @@ _POLL_S = 0.02
 class RunningQueries:
     """One query for each of `units`, by the unit's name; empty before the start.
 
-    `stopping` is set when all of them are to end. `lock` is held while queries are replaced or ended.
+    `stopping` is set when all of them are to end. `lock` is held while queries are replaced or ended. `groups` always
+    has the operators that share a query.
     """
 
-    def __init__(self, topology: Topology, units: tuple[Unit, ...]) -> None:
+    def __init__(self, topology: Topology, units: tuple[Unit, ...], groups: QueryGroups) -> None:
         self.topology = topology
-        self.units = units
+        self.units, self._groups = units, groups
+        groups.set(unit.parts for unit in units)
         self.by_name: Mapping[str, UnitQuery] = {}
         self.stopping = threading.Event()
         self.lock = threading.Lock()
@@ -48,6 +51,7 @@ class RunningQueries:
             self._begin(queries)
         known = {**self.by_name, **queries}
         self.by_name, self.units = {unit.name: known[unit.name] for unit in units}, units
+        self._groups.set(unit.parts for unit in units)
 
     @contextmanager
     def replacing(self, names: Collection[str]) -> Iterator[None]:

@@ -1,6 +1,6 @@
 """Runtime: a topology on Spark, every operator a Structured Streaming query, with durable streams between them.
 
-    runtime = Runtime(topology, spark, "runs/words")
+    runtime = Runtime(topology, spark, RunDirectory("runs/words", topology))
     runtime.start()
     ...
     runtime.stop()
@@ -20,7 +20,6 @@ from pyspark.sql import DataFrame, SparkSession
 from rheostat.errors import ConfigError, PlantError
 from rheostat.spark.query.batch_log import BatchRecord
 from rheostat.spark.query.failure import QueryError
-from rheostat.spark.query.fusion.query_changes import Parts
 from rheostat.spark.query.fusion.query_replacement import QueryReplacement
 from rheostat.spark.query.grouping.row_groupings import RowGrouping
 from rheostat.spark.query.per_record.timings import Timings
@@ -29,8 +28,9 @@ from rheostat.spark.query.run_directory import RunDirectory
 from rheostat.spark.query.running_queries import RunningQueries
 from rheostat.spark.query.sinks import Sink, checked_sinks
 from rheostat.spark.query.unit import units_of
-from rheostat.spark.query.unit_dataframe import Placement, unplaced
 from rheostat.spark.query.unit_query import UnitQuery
+from rheostat.spark.state.query_groups import QueryGroups
+from rheostat.spark.state.stage_placement import StagePlacement, Unplaced
 from rheostat.spark.streams.file_streams import FileStreams
 from rheostat.spark.streams.stream import Arrival, StreamKind
 from rheostat.topology import Topology
@@ -44,30 +44,29 @@ class Runtime:
     """The queries of one topology in one Spark application.
 
     `sinks` takes results by operator (or `operator.output`): a function of a DataFrame and a batch number, or a path;
-    by default they go to a folder under `directory`. Each group in `fused` shares a query, unless an earlier run in the
-    directory had other queries: then those continue until `rearrange`. `placement` decides where the stages of an
-    operator run.
+    by default they go to a folder under `directory`, which also says which operators share a query. `placement` decides
+    where the stages of an operator run. `groups` is kept up to date with the queries that are shared.
     """
 
     def __init__(
         self,
         topology: Topology,
         spark: SparkSession,
-        directory: Path | str,
+        directory: RunDirectory,
         *,
         sinks: Mapping[str, Sink | Path | str] | None = None,
-        fused: Iterable[Sequence[str]] = (),
         streams: StreamKind | None = None,
-        placement: Placement = unplaced,
+        placement: StagePlacement | None = None,
+        groups: QueryGroups | None = None,
     ) -> None:
-        self.topology = topology
+        self.topology, self.directory = topology, directory
         self._spark = spark
-        wanted = units_of(topology, fused)
-        by_result = checked_sinks(sinks or {}, wanted)
-        self.directory = RunDirectory(directory, topology, [unit.parts for unit in wanted])
+        units = units_of(topology, directory.queries)
+        by_result = checked_sinks(sinks or {}, units)
         kind = streams or FileStreams(self.directory.streams)
-        self._builder = QueryBuilder(spark, self.directory, kind, by_result, placement)
-        self._running = RunningQueries(topology, units_of(topology, self.directory.queries))
+        self._builder = QueryBuilder(spark, self.directory, kind, by_result, placement or Unplaced())
+        self.groups = groups or QueryGroups()
+        self._running = RunningQueries(topology, units, self.groups)
         self._replacement = QueryReplacement(
             self._running, self._builder, self.directory, streams_in_files=streams is None
         )
@@ -151,11 +150,6 @@ class Runtime:
                 f"operator {operator!r} is fused with its source, which alone decides how rows are spread"
             )
         self._builder.groupings[operator] = grouping
-
-    @property
-    def fused(self) -> tuple[Parts, ...]:
-        """The groups that share a query now."""
-        return tuple(unit.parts for unit in self._running.units if len(unit.parts) > 1)
 
     def rearrange(self, fused: Iterable[Sequence[str]]) -> None:
         """Fuse these groups and split everything else, while the rest of the topology keeps running.

@@ -14,6 +14,7 @@ from rheostat.errors import TopologyError
 from rheostat.spark.query.unit import Unit
 from rheostat.spark.query.unit_dataframe import DataFrameBuilder
 from rheostat.spark.query.user_functions import declared_schema
+from rheostat.spark.state.stage_placement import Unplaced
 from rheostat.spark.streams.entry_times import ENTRY, ENTRY_TYPE
 from rheostat.spark.streams.python_source import open_source
 
@@ -40,7 +41,7 @@ def stream_schemas(units: Sequence[Unit], session: SparkSession) -> dict[str, St
 
 def _output_schemas(unit: Unit, session: SparkSession, known: Mapping[str, StructType]) -> dict[str, StructType]:
     inputs = {name: open_source(session, _UnreadSource(known[name]), name) for name in unit.inputs}
-    frames = DataFrameBuilder().output_frames(unit, session, inputs)
+    frames = DataFrameBuilder(Unplaced()).output_frames(unit, session, inputs)
     return {name: _as_stored(name, df.schema) for name, df in frames.items()}
 
 

@@ -12,24 +12,17 @@ from rheostat.spark.query.per_record.record_stage import record_stage
 from rheostat.spark.query.per_record.timings import Stopwatch
 from rheostat.spark.query.unit import Unit
 from rheostat.spark.query.user_functions import call, pickle_by_value
+from rheostat.spark.state.stage_placement import StagePlacement
 from rheostat.spark.streams.entry_times import ENTRY, carries, stamped, with_observed_entry_times
 from rheostat.spark.streams.named_outputs import in_one_stream, of_output
 from rheostat.topology import Operator, Source
-
-Placement = Callable[[str, DataFrame], DataFrame]
-"""Decides where the stage that computes a DataFrame runs, by the name of the operator or source it belongs to."""
-
-
-def unplaced(part: str, df: DataFrame) -> DataFrame:
-    """Any executor may run it."""
-    return df
 
 
 class DataFrameBuilder:
     """Builds the DataFrames of units, and keeps a stopwatch for each operator on single records."""
 
-    def __init__(self, placement: Placement = unplaced) -> None:
-        self._place = placement
+    def __init__(self, placement: StagePlacement) -> None:
+        self._place = placement.place
         self.stopwatches: dict[str, Stopwatch] = {}
         self._combined: dict[str, DataFrame] = {}
 

@@ -61,7 +61,8 @@ def start(spark: SparkSession, inbox: Inbox, tmp_path: Path) -> Iterator[Start]:
     running: list[Runtime] = []
 
     def begin(*last: Operator, **options: object) -> Runtime:
-        runtime = Runtime(topology(inbox, *last), spark, tmp_path / "run", **options)
+        it = topology(inbox, *last)
+        runtime = Runtime(it, spark, RunDirectory(tmp_path / "run", it, options.pop("fused", ())), **options)
         running.append(runtime)
         runtime.start()
         return runtime
@@ -121,19 +122,19 @@ def test_counts_stay_exact_while_operators_are_fused_and_split_and_somebody_dies
     for groups in (PAIR, [], PAIR):
         inbox.add(6)
         runtime.rearrange(groups)
-        assert runtime.fused == tuple(groups)
+        assert runtime.groups.now == tuple(groups)
     inbox.add(6)
     with monkeypatch.context() as patched:
         patched.setattr(runtime.directory, "record_queries", _dies)
         with pytest.raises(OSError, match="no space"):
             runtime.rearrange([])
-    assert runtime.fused == tuple(PAIR)
+    assert runtime.groups.now == tuple(PAIR)
     assert counts(runtime) == inbox.words
     runtime.stop()
     assert (tmp_path / "run/checkpoints/split").exists(), "complete, but never the one that counts"
     inbox.add(3)
     runtime = start(SHOUT)
-    assert runtime.fused == tuple(PAIR)
+    assert runtime.groups.now == tuple(PAIR)
     assert sorted(path.name for path in (tmp_path / "run/checkpoints").iterdir()) == ["lines", "shout", "split+count"]
     assert counts(runtime) == inbox.words
 
@@ -150,7 +151,7 @@ def test_what_was_fused_from_the_start_can_be_split_and_a_driver_that_dies_behin
     _fuse_at_rest(tmp_path / "run", runtime.topology)
     inbox.add(3)
     runtime = start(fused=PAIR)
-    assert runtime.fused == tuple(PAIR)
+    assert runtime.groups.now == tuple(PAIR)
     assert counts(runtime) == inbox.words
 
 

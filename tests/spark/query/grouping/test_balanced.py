@@ -23,6 +23,7 @@ from rheostat.spark.query.grouping.row_groupings import Evenly, InParts
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.query.per_record.record_stage import record_stage, record_worker
 from rheostat.spark.query.per_record.timings import Stopwatch, Timings, Work
+from rheostat.spark.query.run_directory import RunDirectory
 from rheostat.spark.query.runtime import Runtime
 from rheostat.topology import Operator, Source, Topology
 
@@ -210,7 +211,7 @@ def test_a_running_operator_learns_with_one_batch_and_spreads_the_next_by_it(
 
     source = Source("lines", reader=lambda session: session.readStream.text(str(inbox)))
     topology = Topology("lines", [source, Operator("same", same, inputs="lines")])
-    with Runtime(topology, spark, tmp_path / "run") as runtime:
+    with Runtime(topology, spark, RunDirectory(tmp_path / "run", topology)) as runtime:
         for batch, name in enumerate(("osg", "osg", *BALANCED)):
             operator = topology.operator("same")
             runtime.regroup("same", balanced(name, operator, TASKS, lambda: runtime.timings("same")))

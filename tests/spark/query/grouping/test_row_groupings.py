@@ -22,6 +22,7 @@ from rheostat.spark.query.grouping.row_groupings import (
     by_number,
     cap_for,
 )
+from rheostat.spark.query.run_directory import RunDirectory
 from rheostat.spark.query.runtime import Runtime
 from rheostat.topology import Operator, Source, Topology
 
@@ -157,7 +158,7 @@ def test_the_grouping_of_a_running_operator_changes_with_the_next_batch(spark: S
         (ByValue(4), {0, 1, 2, 3}),
         (Evenly(1), {0}),
     ]
-    with Runtime(topology, spark, tmp_path / "run") as runtime:
+    with Runtime(topology, spark, RunDirectory(tmp_path / "run", topology)) as runtime:
         for batch, (grouping, _) in enumerate(wanted):
             if grouping is not None:
                 runtime.regroup("tell", grouping)

@@ -1,0 +1,1 @@
+"""Measurements of one operator of a topology."""

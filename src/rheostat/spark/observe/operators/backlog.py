@@ -1,0 +1,137 @@
+"""Backlog: the rows that arrived for one operator, completed it, and wait in its streams."""
+
+from collections.abc import Mapping
+
+from rheostat.snapshot import OperatorState, Snapshot
+from rheostat.spark.observe.operators.batch_under_way import rows_under_way
+from rheostat.spark.observe.operators.variability import ArrivalVariability
+from rheostat.spark.query.batch_log import BatchRecord
+from rheostat.spark.streams.stream import Arrival
+
+Waiting = Mapping[str, tuple[Arrival, ...] | None]
+"""What waits in each stream; None where that is unknown."""
+
+
+class Backlog:
+    """In each reading: `add` the new batches, then `update` with what waits. Counters continue from `base`."""
+
+    def __init__(self, operator: str, base: Snapshot | None = None) -> None:
+        before = (base.operator.get(operator) if base is not None else None) or OperatorState(operator)
+        streams = [] if base is None else [stream for stream in base.streams if stream.consumer == operator]
+        self.completed = before.completed or 0
+        self._arrived = before.arrived or 0
+        read = self.completed / self._arrived if self._arrived else 1.0
+        self._streams = {s.name: StreamCounter(round((s.rows or 0) * read), s.rows or 0, s.bytes or 0) for s in streams}
+        self._resuming = base is not None
+        self._waiting: dict[str, tuple[Arrival, ...]] | None = None
+        self._variability = ArrivalVariability()
+        self._last: BatchRecord | None = None
+
+    def add(self, batch: BatchRecord) -> None:
+        if self._last is not None:
+            self._variability.add(batch.started_s - self._last.started_s, batch.row_count)
+        self._last = batch
+        self.completed += batch.row_count
+        for stream, rows in batch.rows.items():
+            self._streams.setdefault(stream, StreamCounter()).read += rows
+
+    def update(self, waiting: Waiting | None) -> None:
+        """`waiting` as the streams report it; None if the operator reads no stream of its own."""
+        self._waiting = None if waiting is None else self._uncommitted(waiting)
+        if self._waiting is None:
+            return
+        queued = sum(map(_rows, self._waiting.values()))
+        if self._resuming:
+            self._resume(queued)
+        self._arrived = max(self._arrived, self.completed + queued)
+        for name in self._waiting.keys() | self._streams.keys():
+            arrivals = self._waiting.get(name, ())
+            counter = self._streams.setdefault(name, StreamCounter())
+            counter.update(_rows(arrivals), sum(arrival.bytes for arrival in arrivals))
+
+    @property
+    def is_known(self) -> bool:
+        return self._waiting is not None
+
+    @property
+    def arrived(self) -> int | None:
+        return self._arrived if self.is_known else None
+
+    @property
+    def queued(self) -> int | None:
+        """Rows that arrived and are not completed.
+
+        Rows of a batch that was committed between two questions are in no stream and in no record: they are queued.
+        """
+        return self._arrived - self.completed if self.is_known else None
+
+    def oldest_s(self, now_s: float) -> float | None:
+        """How long the oldest row has waited in the operator's streams; 0 if none waits."""
+        if self._waiting is None:
+            return None
+        published_s = [a.published_s for arrivals in self._waiting.values() for a in arrivals if a.rows]
+        return max(0.0, now_s - min(published_s)) if published_s else 0.0
+
+    def rows_under_way(self) -> int:
+        """Rows in the batch under way, or in the next one; 0 if there are none or that is unknown."""
+        waiting = [arrival for arrivals in (self._waiting or {}).values() for arrival in arrivals]
+        return rows_under_way(waiting, 0.0 if self._last is None else self._last.committed_s)
+
+    def stream(self, name: str) -> tuple[int | None, int | None]:
+        """Rows that arrived in one of the streams, and their bytes."""
+        if not self.is_known:
+            return None, None
+        counter = self._streams.get(name) or StreamCounter()
+        return counter.rows, counter.known_bytes
+
+    def arrival_scv(self) -> float | None:
+        return self._variability.scv()
+
+    def _uncommitted(self, waiting: Waiting) -> dict[str, tuple[Arrival, ...]] | None:
+        """What waits and is in no committed batch, by stream; None if one of the streams is unknown.
+
+        Spark tells a stream of a commit only when the next batch begins. What was there when the last committed batch
+        began is in that batch.
+        """
+        started_s = 0.0 if self._last is None else self._last.started_s
+        known = {
+            stream: tuple(arrival for arrival in arrivals if arrival.published_s > started_s)
+            for stream, arrivals in waiting.items()
+            if arrivals is not None
+        }
+        return known if known.keys() == waiting.keys() else None
+
+    def _resume(self, queued: int) -> None:
+        """Rows that were queued in the last snapshot of an earlier run and do not wait any more were completed."""
+        self._resuming = False
+        self.completed = max(self.completed, self._arrived - queued)
+        for name, counter in self._streams.items():
+            counter.read = max(counter.read, counter.rows - _rows((self._waiting or {}).get(name, ())))
+
+
+class StreamCounter:
+    """Rows and bytes of one stream; `read` of the rows are completed.
+
+    Rows are exact. Bytes are estimated: rows that arrive weigh as much as those that wait at the time.
+    """
+
+    def __init__(self, read: int = 0, rows: int = 0, bytes_: int = 0) -> None:
+        self.read, self.rows = read, rows
+        self._bytes = float(bytes_)
+        self._row_bytes: float | None = None
+
+    def update(self, waiting: int, waiting_bytes: int) -> None:
+        """So many rows of so many bytes wait now."""
+        if waiting:
+            self._row_bytes = waiting_bytes / waiting
+        rows = max(self.rows, self.read + waiting)
+        self._bytes += (rows - self.rows) * (self._row_bytes or 0.0)
+        self.rows = rows
+
+    @property
+    def known_bytes(self) -> int | None:
+        return round(self._bytes) if self._bytes else None
+
+
+def _rows(arrivals: tuple[Arrival, ...]) -> int:
+    return sum(arrival.rows for arrival in arrivals)

@@ -1,0 +1,52 @@
+"""Batch costs: the time and tasks that an operator's batches took, divided into work and fixed cost."""
+
+from collections import deque
+from collections.abc import Mapping
+
+from rheostat.snapshot import Batch, OperatorState
+from rheostat.spark.observe.operators.work_model import SampledWork
+from rheostat.spark.query.batch_log import BatchRecord
+
+_MOST_PENDING = 1000
+
+
+class BatchCosts:
+    """Counters that continue from `before`. What batches cost is known once one of them was sampled."""
+
+    def __init__(self, before: OperatorState) -> None:
+        batch = before.batch or Batch(0, 0.0, 0.0, 0)
+        self._count, self._duration_s = batch.count, batch.duration_s
+        self._fixed_s, self._tasks = batch.fixed_s or 0.0, batch.tasks or 0
+        self._busy_s = before.busy_s or 0.0
+        self._is_sampled = False
+        self._pending: deque[BatchRecord] = deque(maxlen=_MOST_PENDING)
+
+    def add(self, batch: BatchRecord) -> None:
+        self._count += 1
+        self._duration_s += batch.duration_s
+        self._pending.append(batch)
+
+    def charge(self, rows: int, sample: SampledWork, slots: Mapping[str, int]) -> None:
+        """Charge the batches added since the last time, which had `rows`, as much as `sample` for each row.
+
+        `slots` are those of Spark's executors. An executor works a second when all its slots do. The longest working
+        executor decides how long a batch works; the rest of its duration is its fixed cost.
+        """
+        self._is_sampled = True
+        work_s = [worked_s / max(1, slots.get(executor, 1)) for executor, worked_s in sample.worked_s.items()]
+        if rows or self._pending:
+            self._busy_s += sum(work_s) * sample.ratio(rows)
+        longest_s = max(work_s, default=0.0)
+        for batch in self._pending:
+            self._tasks += sample.tasks.count
+            self._fixed_s += max(0.0, batch.duration_s - longest_s * sample.ratio(batch.row_count))
+        self._pending.clear()
+
+    @property
+    def busy_s(self) -> float | None:
+        return self._busy_s if self._is_sampled else None
+
+    @property
+    def batch(self) -> Batch:
+        costs = (self._fixed_s, self._tasks) if self._is_sampled else (None, None)
+        return Batch(self._count, self._duration_s, *costs)

@@ -1,0 +1,177 @@
+"""Operator meter: the measurements of one operator of a topology, from one reading to the next."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rheostat.grouping.check import KEY, LOAD_AWARE, ROUND_ROBIN
+from rheostat.snapshot import Latency, OperatorState, Snapshot, StreamState, SubstreamState
+from rheostat.spark.observe.counters import merged
+from rheostat.spark.observe.operators.backlog import Backlog
+from rheostat.spark.observe.operators.batch_costs import BatchCosts
+from rheostat.spark.observe.operators.batch_feed import BatchFeed
+from rheostat.spark.observe.operators.substream_meter import SubstreamMeter
+from rheostat.spark.observe.operators.variability import ServiceVariability
+from rheostat.spark.observe.operators.work_model import SampledWork, WorkModel
+from rheostat.spark.observe.query_progress import parse_progress
+from rheostat.spark.observe.task_samples import BatchTasks
+from rheostat.spark.query.grouping.balanced import choices
+from rheostat.spark.query.runtime import Runtime
+
+
+def operator_meters(runtime: Runtime, base: Snapshot | None = None) -> list["OperatorMeter"]:
+    """One meter for each operator of the runtime's topology."""
+    return [OperatorMeter(runtime, name, base) for name in runtime.topology.operators]
+
+
+class OperatorMeter:
+    """One operator. Counters continue from `base`, and when it is fused or split.
+
+    Of operators that are fused into one query only the first is measured: the rows between them are in no stream.
+    """
+
+    def __init__(self, runtime: Runtime, name: str, base: Snapshot | None = None) -> None:
+        operator = runtime.topology.operators[name]
+        before = (base.operator.get(name) if base is not None else None) or OperatorState(name)
+        self.name = name
+        self._runtime = runtime
+        self._groupings = (KEY,) if operator.keyed else (ROUND_ROBIN, LOAD_AWARE, *choices(operator))
+        self._feed = BatchFeed(runtime, name)
+        self._backlog = Backlog(name, base)
+        self._costs = BatchCosts(before)
+        self._substreams = SubstreamMeter(name, operator.substream_count, base)
+        self._has_state = operator.substream_count > 0
+        self._work_model = WorkModel()
+        self._sample: SampledWork | None = None
+        self._service_variability = ServiceVariability()
+        self._service_scv: float | None = None
+        self._latency: Latency | None = None
+        self._latency_from_entry: Latency | None = None
+        self._booked = self._backlog.completed
+        self._last_rows = 0
+        self._executor_shares: dict[int, float] = {}
+        self._rows_by_executor: dict[int, float] = {}
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it is the first operator of a running query."""
+        return self._feed.query is not None
+
+    @property
+    def batch_to_sample(self) -> tuple[str, int] | None:
+        """Run id and number of its last batch."""
+        return self._feed.newest
+
+    @property
+    def latency_from_entry(self) -> Latency | None:
+        """Of the results that left the topology here since the last reading."""
+        return self._latency_from_entry if self.name in self._runtime.topology.terminals else None
+
+    def look(self) -> None:
+        """Find the batches committed since the last reading, and what waits now."""
+        self._feed.update()
+        for batch in self._feed.own:
+            self._backlog.add(batch)
+            self._costs.add(batch)
+            self._last_rows = batch.row_count
+        self._backlog.update(self._runtime.waiting(self.name) if self.is_measured else None)
+        self._latency = merged(batch.waited for batch in self._feed.own)
+        self._latency_from_entry = merged(batch.latency for batch in self._feed.batches)
+        self._service_scv = self._service_variability.update(self._runtime.timings(self.name))
+        if self._feed.own and self._has_state:
+            self._read_state_size()
+
+    def take(self, tasks: BatchTasks) -> None:
+        """The tasks of its last batch. One without rows does not show which executors process how many."""
+        if self._sample is None or self._last_rows:
+            timings = self._runtime.timings(self.name) if self._feed.is_alone else None
+            self._sample = self._work_model.sampled(tasks, self._last_rows, timings)
+
+    def expected_work(self, executor: str) -> tuple[float, float]:
+        """Seconds that one of Spark's executors works on the batch under way, and seconds that this holds its slots."""
+        if self._sample is None:
+            return 0.0, 0.0
+        return self._sample.expected(executor, self._backlog.rows_under_way() or self._sample.rows)
+
+    def book(self, numbers: Mapping[str, int], slots: Mapping[str, int], busy_s: float) -> None:
+        """Divide the rows completed since the last reading over executors and substreams, as in the sampled batch.
+
+        `numbers` are those of the executors in its pool, `slots` those of all executors, by Spark's ids. `busy_s`, what
+        the pool was busy since the last reading, is not used: work is known from batches, as exactly as their rows.
+        """
+        self._rows_by_executor = {}
+        if self._sample is None:
+            return
+        rows, self._booked = self._backlog.completed - self._booked, self._backlog.completed
+        shares = self._sample.tasks.by_executor()
+        self._executor_shares = {numbers[id_]: share for id_, share in shares.items() if id_ in numbers}
+        self._rows_by_executor = {number: rows * share for number, share in self._executor_shares.items()}
+        self._substreams.add(rows, self._sample.tasks)
+        self._costs.charge(rows, self._sample, slots)
+
+    def rows_by_executor(self) -> Mapping[int, float]:
+        """Rows that each executor of its pool completed since the last reading, by number."""
+        return self._rows_by_executor
+
+    def queued_by_executor(self) -> Mapping[int, int] | None:
+        """Rows that wait for each executor, if these process the shares that they had in the sampled batch."""
+        queued = self._backlog.queued
+        if self._sample is None or queued is None:
+            return None
+        return {number: round(queued * share) for number, share in self._executor_shares.items()}
+
+    def state(self, now_s: float, grouping: str | None) -> OperatorState:
+        """`grouping` is the planned one; None for the usual one."""
+        if not self.is_measured:
+            return OperatorState(self.name)
+        return OperatorState(
+            self.name,
+            arrived=self._backlog.arrived,
+            completed=self._backlog.completed,
+            lost=0,
+            queued=self._backlog.queued,
+            busy_s=self._costs.busy_s,
+            latency=self._latency,
+            oldest_s=self._backlog.oldest_s(now_s),
+            arrival_scv=self._backlog.arrival_scv(),
+            service_scv=self._service_scv,
+            batch=self._costs.batch,
+            grouping=KEY if self._groupings == (KEY,) else grouping or ROUND_ROBIN,
+            groupings=self._groupings if self._feed.can_regroup else (),
+        )
+
+    def substreams(self, owners: Sequence[int | None]) -> list[SubstreamState]:
+        """Its substreams; `owners` are the numbers of the executors that have them."""
+        return self._substreams.states(owners, self._backlog.queued)
+
+    def streams(self) -> list[StreamState]:
+        """The streams that it reads."""
+        names = [stream.name for stream in self._runtime.topology.into(self.name)]
+        return [StreamState(name, self.name, *self._backlog.stream(name)) for name in names]
+
+    def problems(self) -> list[str]:
+        """What cannot be measured, in words."""
+        failure = self._runtime.failure
+        return ([] if failure is None else [str(failure)]) + self._unknowns()
+
+    def _unknowns(self) -> list[str]:
+        if not self._feed.is_running:
+            return [f"operator {self.name!r} is not measured yet: its query has not started"]
+        if not self.is_measured:
+            return [f"operator {self.name!r} is fused with the one before it: its rows are not measured"]
+        unknown = []
+        if not self._backlog.is_known:
+            unknown.append(f"the backlog of operator {self.name!r} is unknown: its query is still starting")
+        elif not self._feed.reads_streams:
+            unknown.append(f"operator {self.name!r} is fused with its source: rows count as arrived when read")
+        if self._sample is None:
+            unknown.append(f"the work of operator {self.name!r} is unknown: none of its batches has been sampled yet")
+        if self._substreams.state_bytes is not None:
+            unknown.append(f"Spark reports the state of operator {self.name!r} as a whole: substreams get even shares")
+        return unknown
+
+    def _read_state_size(self) -> None:
+        query: Any = self._feed.query
+        progress = None if query is None else query._jsq.lastProgress()
+        record = None if progress is None else parse_progress(progress.json())
+        if record is not None:
+            self._substreams.state_bytes = record.state_bytes

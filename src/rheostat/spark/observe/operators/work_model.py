@@ -1,0 +1,130 @@
+"""Work model: how much of the time of tasks is work, without what a task costs even if it has no rows.
+
+Every micro-batch has its tasks, and each must be started, open files, commit state. Counted as work, this would make an
+operator look slower per row the smaller its batches are, and busy when it has next to nothing to do. In the model of a
+micro-batch it is part of the fixed cost of a batch.
+
+A function on single records is timed itself, task by task. For any other function a line is fitted to the times of
+tasks over their rows: its slope is what a row costs, on any executor.
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rheostat.spark.observe.status_store import TaskData
+from rheostat.spark.observe.task_samples import BatchTasks, rows_of, run_s_of
+from rheostat.spark.query.per_record.timings import Timings, Work
+
+_REMEMBERED = 64
+_ENOUGH = 8
+_APART = 1.2
+"""The most rows of a task over the fewest: below this the tasks are too much alike to fit a line."""
+
+_LEAST_SHARE = 0.01
+"""Share of a task's time that is always work: an operator that seems to cost nothing would have no service rate."""
+
+_NO_WORK = Work(0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class SampledWork:
+    """A sampled batch of `rows` rows. `worked_s` is what each of Spark's executors worked on it, `held_s` how long its
+    tasks held slots there; both are seconds of single slots."""
+
+    tasks: BatchTasks
+    rows: int
+    worked_s: Mapping[str, float]
+    held_s: Mapping[str, float]
+
+    def ratio(self, rows: int) -> float:
+        """How many times the sampled batch `rows` are; 1 if that had none."""
+        return rows / self.rows if self.rows else 1.0
+
+    def expected(self, executor: str, rows: int) -> tuple[float, float]:
+        """Worked and held seconds of an executor in a batch of `rows`: only the work grows with the rows.
+
+        An executor that had no part in the sampled batch is taken to be like all others together.
+        """
+        worked_s, held_s = sum(self.worked_s.values()), sum(self.held_s.values())
+        if executor in self.held_s:
+            worked_s, held_s = self.worked_s.get(executor, 0.0), self.held_s[executor]
+        expected_s = worked_s * self.ratio(rows)
+        return expected_s, held_s - worked_s + expected_s
+
+
+class WorkModel:
+    """The work in the batches of one operator, learned from one sampled batch to the next."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, _Line] = {}
+        self._timed = _Timed()
+
+    def sampled(self, tasks: BatchTasks, rows: int, timings: Timings | None) -> SampledWork:
+        """A sampled batch of `rows`. `timings` are those of a function on single records that is all of the query; None
+        for any other."""
+        return SampledWork(tasks, rows, self.worked_s(tasks, timings), tasks.held_s())
+
+    def worked_s(self, sample: BatchTasks, timings: Timings | None) -> dict[str, float]:
+        """What each executor worked on the batch, in slot seconds."""
+        if timings is None:
+            stages = [self._lines.setdefault(n, _Line()).works_s(tasks) for n, tasks in enumerate(sample.stages)]
+        else:
+            stages = [self._timed.works_s(sample.main(), timings.tasks)]
+        worked_s: dict[str, float] = {}
+        for task, work_s in (each for stage in stages for each in stage):
+            at_least_s = max(_LEAST_SHARE * run_s_of(task), work_s)
+            worked_s[task.executor_id] = worked_s.get(task.executor_id, 0.0) + at_least_s
+        return worked_s
+
+
+TaskWork = list[tuple[TaskData, float]]
+"""Tasks, and the seconds that each worked."""
+
+
+class _Timed:
+    """A function on single records: what it took since the last sampled batch, by the task's number."""
+
+    def __init__(self) -> None:
+        self._seen: Mapping[int, Work] = {}
+        self._grown: dict[int, Work] = {}
+
+    def works_s(self, tasks: Sequence[TaskData], timed: Mapping[int, Work]) -> TaskWork:
+        """As much for each record as since the last sampled batch, divided over the tasks as it was then."""
+        grown = {task: work.minus(self._seen.get(task, _NO_WORK)) for task, work in timed.items()}
+        if any(work.records for work in grown.values()):
+            self._seen, self._grown = timed, grown
+        records = sum(work.records for work in self._grown.values())
+        rows = sum(map(rows_of, tasks))
+        if not records or not rows:
+            return [(task, run_s_of(task)) for task in tasks]
+        if {number for number, work in self._grown.items() if work.records} <= {task.partition_id for task in tasks}:
+            return [(task, self._grown.get(task.partition_id, _NO_WORK).busy_s * rows / records) for task in tasks]
+        # Batches with more tasks than this one were timed too: their work cannot be divided by task number.
+        record_s = sum(work.busy_s for work in self._grown.values()) / records
+        return [(task, record_s * rows_of(task)) for task in tasks]
+
+
+class _Line:
+    """The last tasks of one stage, as rows and seconds."""
+
+    def __init__(self) -> None:
+        self._tasks: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
+
+    def works_s(self, tasks: Sequence[TaskData]) -> TaskWork:
+        """All of a task's time as long as the cost of a row is unknown."""
+        self._tasks.extend((rows_of(task), run_s_of(task)) for task in tasks)
+        row_s = self._row_s()
+        return [(task, run_s_of(task) if row_s is None else row_s * rows_of(task)) for task in tasks]
+
+    def _row_s(self) -> float | None:
+        """The median of all slopes (Theil-Sen), which tolerates tasks on cold executors. None if nearly all tasks have
+        the same number of rows."""
+        rows, run_s = np.array(self._tasks).reshape(-1, 2).T
+        if len(rows) < _ENOUGH or rows.max() < _APART * max(1.0, rows.min()):
+            return None
+        one, other = np.triu_indices(len(rows), 1)
+        apart = rows[one] != rows[other]
+        return max(0.0, float(np.median((run_s[one] - run_s[other])[apart] / (rows[one] - rows[other])[apart])))

@@ -1,0 +1,146 @@
+"""Query totals: what all streaming queries of an application have done so far, though queries come and go.
+
+Queries that were not built for it do not say when their rows arrived. Two estimates take its place, and `problems`
+names them:
+
+- Rows that arrived are the rows read, and those behind them where the source reports its newest offset (Kafka does). A
+  source without a limit per batch reads all there is, so its rows read are its arrivals, one batch late. With a limit
+  they are not, and the wait of the rows beyond the limit is not seen.
+- Latencies follow from batch durations. Rows arrive evenly between the starts of two batches, wait for the second start
+  and then for that batch's commit: half the time between the starts plus the batch's duration, 1.5·D where batches of
+  duration D follow each other. Rows behind a batch add their share of the batches to come.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rheostat.snapshot import Batch, Latency
+from rheostat.spark.observe.counters import merged
+from rheostat.spark.observe.query_progress import QueryRun, StreamingQueries
+from rheostat.spark.query.batch_log import BatchRecord
+
+ESTIMATED = "latencies are estimated from batch durations: the rows carry no entry time"
+NO_QUERY = "no streaming query is active"
+
+_MOST_FAILURES = 8
+
+
+@dataclass(slots=True)
+class _RunTotals:
+    """One run of one query since it was first seen. `behind` is None if its sources do not report it; `latency` is
+    that since the last update."""
+
+    run: QueryRun
+    rows: int = 0
+    arrived: int = 0
+    behind: int | None = 0
+    latency: Latency | None = None
+    last: BatchRecord | None = None
+
+    def update(self) -> list[BatchRecord]:
+        """Add the new batches, and return them."""
+        batches, latencies = self.run.new_batches(), []
+        for batch in batches:
+            self.rows += batch.row_count
+            self.behind = batch.behind
+            latencies.append(Latency(batch.row_count, estimated_latency_s(batch, self.last, self.run.trigger_s)))
+            self.last = batch
+        self.arrived = max(self.arrived, self.rows + (self.behind or 0))
+        self.latency = merged(latencies)
+        return batches
+
+
+class QueryTotals:
+    """Sums over `queries` that never fall. Batches from before a query was first seen do not count.
+
+    `completed` rows were read; `arrived` has those behind them as well. `by_query` are the rows read by each query that
+    runs, by name. These and `batch` continue from the values given.
+    """
+
+    def __init__(
+        self,
+        queries: StreamingQueries,
+        *,
+        completed: int = 0,
+        arrived: int = 0,
+        batch: Batch | None = None,
+        by_query: Mapping[str, int] | None = None,
+    ) -> None:
+        self._queries = queries
+        self._running: dict[str, _RunTotals] = {}
+        self._arrived_in_ended_runs = completed
+        self._failed: dict[str, str] = {}
+        self.completed, self.arrived = completed, arrived
+        self.by_query = dict(by_query or {})
+        self.batch = batch or Batch(0, 0.0, 0.0)
+
+    def update(self) -> None:
+        """Add what has happened since the last update."""
+        ended = self._queries.update()
+        for run_id, run in self._queries.running.items():
+            self._failed.pop(run.id, None)
+            self._add(self._running.setdefault(run_id, _RunTotals(run)))
+        for run in ended:
+            self._close(run)
+        arrived = sum(totals.arrived for totals in self._running.values())
+        self.arrived = max(self.arrived, self._arrived_in_ended_runs + arrived)
+        names = {totals.run.name for totals in self._running.values()}
+        self.by_query = {name: rows for name, rows in self.by_query.items() if name in names}
+
+    @property
+    def is_any_running(self) -> bool:
+        return bool(self._running)
+
+    @property
+    def queued(self) -> int:
+        """Rows behind in the sources that report them."""
+        return sum(totals.behind or 0 for totals in self._running.values())
+
+    def latency(self) -> Latency | None:
+        """The highest of all queries since the last update: an SLA holds when it holds for each of them."""
+        latencies = [totals.latency for totals in self._running.values() if totals.latency is not None]
+        return max(latencies, key=lambda latency: latency.mean_s, default=None)
+
+    def problems(self) -> list[str]:
+        """What is estimated or unknown, and which queries failed, until they run again."""
+        silent = [repr(totals.run.name) for totals in self._running.values() if totals.behind is None]
+        told = [ESTIMATED if self._running else NO_QUERY]
+        if silent:
+            told.append(f"the sources of {', '.join(silent)} report no backlog: rows count as arrived when read")
+        return [*told, *self._failed.values()]
+
+    def _add(self, totals: _RunTotals) -> None:
+        batches = totals.update()
+        rows = sum(batch.row_count for batch in batches)
+        self.completed += rows
+        self.by_query[totals.run.name] = self.by_query.get(totals.run.name, 0) + rows
+        self.batch = Batch(
+            self.batch.count + len(batches),
+            self.batch.duration_s + sum(batch.duration_s for batch in batches),
+            (self.batch.fixed_s or 0.0) + sum(batch.fixed_s for batch in batches),
+        )
+
+    def _close(self, run: QueryRun) -> None:
+        """Add the last batches of a run that has ended. What it left behind had arrived all the same."""
+        totals = self._running.pop(run.run_id, None)
+        if totals is not None:
+            self._add(totals)
+            self._arrived_in_ended_runs += totals.arrived
+        if (reason := run.failure()) is not None:
+            self._failed[run.id] = f"query {run.name!r} failed: {reason}"
+            while len(self._failed) > _MOST_FAILURES:
+                self._failed.pop(next(iter(self._failed)))
+
+
+def estimated_latency_s(batch: BatchRecord, before: BatchRecord | None, trigger_s: float = 0.0) -> float:
+    """The mean latency of the rows of `batch`, by the rule in the module's docstring.
+
+    After a pause rows have waited no longer than the batch before took, or than the trigger's interval: a query looks
+    for rows as soon as it has finished a batch, or at the next interval.
+    """
+    wait_s = batch.duration_s
+    if before is not None:
+        wait_s = min(batch.started_s - before.started_s, max(before.duration_s, trigger_s))
+    rows = batch.row_count
+    ahead_s = (batch.behind or 0) * batch.duration_s / rows if rows else 0.0
+    return wait_s / 2 + batch.duration_s + ahead_s

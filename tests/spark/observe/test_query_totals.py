@@ -1,0 +1,165 @@
+import pytest
+
+from rheostat.snapshot import Batch
+from rheostat.spark.observe.query_totals import ESTIMATED, NO_QUERY, QueryTotals, estimated_latency_s
+from rheostat.spark.query.batch_log import BatchRecord
+
+
+class FakeRun:
+    """A run whose batches are put into `coming`."""
+
+    trigger_s = 0.0
+
+    def __init__(self, name: str, why: str | None = None) -> None:
+        self.id, self.run_id, self.name = f"id of {name}", f"run of {name}", name
+        self.coming: list[BatchRecord] = []
+        self._why = why
+
+    def new_batches(self) -> list[BatchRecord]:
+        news, self.coming = self.coming, []
+        return news
+
+    def failure(self) -> str | None:
+        return self._why
+
+
+class FakeQueries:
+    def __init__(self, *runs: FakeRun) -> None:
+        self.running = {run.run_id: run for run in runs}
+        self.ended: list[FakeRun] = []
+
+    def end(self, run: FakeRun) -> None:
+        del self.running[run.run_id]
+        self.ended.append(run)
+
+    def update(self) -> list[FakeRun]:
+        ended, self.ended = self.ended, []
+        return ended
+
+
+def batch(number: int, started_s: float, duration_s: float, rows: int, behind: int | None = 0) -> BatchRecord:
+    return BatchRecord(number, started_s, started_s + duration_s, {"words": rows}, duration_s * 0.75, behind=behind)
+
+
+def test_rows_and_batches_of_all_queries_add_up():
+    one, other = FakeRun("one"), FakeRun("other")
+    totals = QueryTotals(FakeQueries(one, other))
+    one.coming = [batch(1, 0, 2, 100), batch(2, 2, 2, 50)]
+    other.coming = [batch(8, 1, 4, 7, behind=3)]
+    totals.update()
+    assert (totals.completed, totals.arrived, totals.queued) == (157, 160, 3)
+    assert totals.by_query == {"one": 150, "other": 7}
+    assert totals.batch == Batch(3, 8.0, 2.0)
+    assert totals.problems() == [ESTIMATED]
+
+
+def test_the_sums_do_not_fall_when_a_query_ends_and_count_its_last_batch():
+    run = FakeRun("one")
+    queries = FakeQueries(run)
+    totals = QueryTotals(queries)
+    run.coming = [batch(1, 0, 2, 100)]
+    totals.update()
+    run.coming = [batch(2, 2, 2, 20)]
+    queries.end(run)
+    totals.update()
+    assert (totals.completed, totals.is_any_running, totals.by_query) == (120, False, {})
+    assert totals.problems() == [NO_QUERY]
+
+
+def test_what_arrived_does_not_fall_when_a_query_ends_or_its_backlog_was_less_than_told():
+    run, other = FakeRun("one"), FakeRun("other")
+    queries = FakeQueries(run, other)
+    totals = QueryTotals(queries)
+    run.coming = [batch(1, 0, 2, 100, behind=500)]
+    totals.update()
+    assert (totals.arrived, totals.queued) == (600, 500)
+    run.coming = [batch(2, 2, 2, 400, behind=0)]
+    totals.update()
+    assert (totals.arrived, totals.queued) == (600, 0)
+    run.coming = [batch(3, 4, 2, 150, behind=20)]
+    totals.update()
+    assert (totals.arrived, totals.queued) == (670, 20)
+    queries.end(run)
+    other.coming = [batch(1, 0, 2, 7)]
+    totals.update()
+    assert (totals.arrived, totals.completed, totals.queued) == (677, 657, 0)
+
+
+def test_rows_of_a_query_continue_when_it_is_restarted_between_two_updates():
+    run, again = FakeRun("one"), FakeRun("one")
+    again.run_id = "second run of one"
+    queries = FakeQueries(run)
+    totals = QueryTotals(queries)
+    run.coming = [batch(1, 0, 2, 100)]
+    totals.update()
+    queries.end(run)
+    queries.running[again.run_id] = again
+    again.coming = [batch(2, 9, 2, 5)]
+    totals.update()
+    assert totals.by_query == {"one": 105}
+
+
+def test_totals_continue_from_those_of_an_earlier_run_of_the_driver():
+    run = FakeRun("one")
+    before = {"one": 80, "gone": 20}
+    totals = QueryTotals(FakeQueries(run), completed=100, arrived=130, batch=Batch(4, 8.0, 2.0), by_query=before)
+    totals.update()
+    assert (totals.completed, totals.arrived, totals.by_query) == (100, 130, {"one": 80})
+    run.coming = [batch(1, 0, 2, 10, behind=25)]
+    totals.update()
+    assert (totals.completed, totals.arrived) == (110, 135), "what was behind before is not counted again"
+    assert totals.batch == Batch(5, 10.0, 2.5)
+
+
+def test_a_failed_query_is_told_until_it_runs_again():
+    run = FakeRun("one", why="no such word")
+    queries = FakeQueries(run)
+    totals = QueryTotals(queries)
+    totals.update()
+    queries.end(run)
+    totals.update()
+    assert totals.problems() == [NO_QUERY, "query 'one' failed: no such word"]
+    queries.running[run.run_id] = run
+    totals.update()
+    assert totals.problems() == [ESTIMATED]
+
+
+def test_the_latency_is_that_of_the_slowest_query_since_the_last_look():
+    one, other = FakeRun("one"), FakeRun("other")
+    totals = QueryTotals(FakeQueries(one, other))
+    one.coming, other.coming = [batch(1, 0, 2, 100)], [batch(1, 0, 4, 7)]
+    totals.update()
+    latency = totals.latency()
+    assert latency is not None
+    assert (latency.count, latency.mean_s) == (7, 6.0)
+    totals.update()
+    assert totals.latency() is None
+
+
+def test_a_source_that_tells_no_backlog_is_named():
+    run = FakeRun("files")
+    totals = QueryTotals(FakeQueries(run))
+    run.coming = [batch(1, 0, 2, 100, behind=None)]
+    totals.update()
+    assert totals.queued == 0
+    assert "the sources of 'files' report no backlog" in totals.problems()[1]
+
+
+def test_batches_that_follow_each_other_give_one_and_a_half_times_their_duration():
+    assert estimated_latency_s(batch(2, 2, 2, 10), batch(1, 0, 2, 10)) == 3.0
+
+
+def test_after_a_pause_rows_have_not_waited_for_the_pause():
+    assert estimated_latency_s(batch(2, 100, 2, 10), batch(1, 0, 1, 10)) == 2.5
+
+
+def test_rows_wait_for_the_trigger():
+    assert estimated_latency_s(batch(2, 10, 2, 10), batch(1, 0, 1, 10), trigger_s=10) == 7.0
+
+
+def test_rows_behind_a_batch_cost_their_share_of_the_next_ones():
+    assert estimated_latency_s(batch(2, 2, 2, 10, behind=20), batch(1, 0, 2, 10)) == pytest.approx(7.0)
+
+
+def test_a_batch_without_rows_has_its_own_duration_for_an_estimate():
+    assert estimated_latency_s(batch(1, 0, 2, 0, behind=20), None) == 3.0
