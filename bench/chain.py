@@ -29,7 +29,7 @@ from rheostat.pipeline import start
 from rheostat.spark.act.actuators.allocation import Allocation
 from rheostat.spark.act.actuators.dynamic_allocation import stop_own_allocation
 from rheostat.spark.act.actuators.resource_profiles import pool_profile
-from rheostat.spark.act.stage_pinning import pin_by_identity
+from rheostat.spark.state.stage_placement import pin_by_identity
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
 from rheostat.spark.query.batch_log import BatchRecord

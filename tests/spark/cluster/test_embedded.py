@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, TaskResourceRequests
-from rheostat.spark.act.stage_pinning import pin
 
 from rheostat.errors import ConfigError, PlantError
 from rheostat.spark.cluster.address import loopback_host
@@ -18,6 +17,7 @@ from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node, resource_of
 from rheostat.spark.install.jvm_extras import JvmExtras
 from rheostat.spark.processes.watchdog import Process, group_members, process_table
+from rheostat.spark.state.stage_placement import pin
 
 pytestmark = pytest.mark.spark
 

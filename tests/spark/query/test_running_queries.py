@@ -7,6 +7,7 @@ import pytest
 from rheostat.errors import PlantError, TopologyError
 from rheostat.spark.query.running_queries import RunningQueries
 from rheostat.spark.query.unit import Unit, units_of
+from rheostat.spark.state.query_groups import QueryGroups
 from rheostat.topology import Operator, Source, Topology
 
 TOPOLOGY = Topology(
@@ -50,7 +51,7 @@ def made(units, log, **options):
 
 @pytest.fixture
 def running(log):
-    running = RunningQueries(TOPOLOGY, units_of(TOPOLOGY))
+    running = RunningQueries(TOPOLOGY, units_of(TOPOLOGY), QueryGroups())
     running.start(made(running.units, log))
     return running
 
@@ -67,7 +68,7 @@ def test_the_query_of_an_operator_is_the_one_that_runs_it(running):
 
 def test_before_the_start_there_is_no_query():
     with pytest.raises(PlantError, match="topology 'words' is not started"):
-        RunningQueries(TOPOLOGY, units_of(TOPOLOGY)).of("split")
+        RunningQueries(TOPOLOGY, units_of(TOPOLOGY), QueryGroups()).of("split")
 
 
 def test_a_query_that_ends_on_its_own_has_failed(running):
@@ -110,7 +111,7 @@ def test_at_the_end_all_are_closed_before_the_first_is_stopped(running, log):
 
 
 def test_queries_that_do_not_become_quiet_are_stopped_all_the_same(log):
-    running = RunningQueries(TOPOLOGY, units_of(TOPOLOGY))
+    running = RunningQueries(TOPOLOGY, units_of(TOPOLOGY), QueryGroups())
     running.start(made(running.units, log, looks=10**9))
     running.finish(timeout_s=0)
     assert not any(query.is_active for query in running.by_name.values())

@@ -11,6 +11,7 @@ from rheostat.spark.query.fusion.query_changes import listed
 from rheostat.spark.query.fusion.query_replacement import QueryReplacement, stop_chain
 from rheostat.spark.query.running_queries import RunningQueries
 from rheostat.spark.query.unit import units_of
+from rheostat.spark.state.query_groups import QueryGroups
 from rheostat.topology import Operator, Source, Topology
 
 
@@ -81,7 +82,7 @@ class Run:
 
     def __init__(self, monkeypatch, *, streams_in_files=True):
         self.log = []
-        self.running = RunningQueries(TOPOLOGY, units_of(TOPOLOGY))
+        self.running = RunningQueries(TOPOLOGY, units_of(TOPOLOGY), QueryGroups())
         self.directory = SimpleNamespace(
             checkpoint=None,
             stream=None,
