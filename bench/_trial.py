@@ -21,7 +21,7 @@ from rheostat.sla import SLA, Budget
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
 from rheostat.topology import Topology
-from rheostat.workloads.feeder import Feeder, Make
+from rheostat.workloads.feeder import Feeder, MakeRecord
 
 PERIOD_S = 2.0
 FIRST_RESULTS_TIMEOUT_S = 180.0
@@ -46,7 +46,7 @@ class Trial:
 
     topology: Callable[[Path], Topology]
     load: Shape
-    make: Callable[[], Make]
+    make: Callable[[], MakeRecord]
     sla: SLA
     duration_s: float
     executors: Mapping[str, int]

@@ -21,7 +21,7 @@ from rheostat.sla import SLA, Budget
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.streams.entry_times import entered_at
 from rheostat.topology import Operator, Source, Topology
-from rheostat.workloads.feeder import Make
+from rheostat.workloads.feeder import MakeRecord
 
 COST_S = 0.05
 LOW, HIGH = 8.0, 44.0
@@ -60,7 +60,7 @@ def work(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"value": record["value"]}
 
 
-def numbers() -> Make:
+def numbers() -> MakeRecord:
     return lambda time_s: {"value": int(1000 * time_s)}
 
 

@@ -21,7 +21,7 @@ from rheostat.sla import SLA, Budget
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.streams.entry_times import entered_at
 from rheostat.topology import Operator, Source, Topology
-from rheostat.workloads.feeder import Make
+from rheostat.workloads.feeder import MakeRecord
 
 COSTS_S = {"parse": 0.005, "analyse": 0.050, "store": 0.010}
 BAD = {"parse": 2, "analyse": 1, "store": 2}
@@ -55,7 +55,7 @@ def waiting(cost_s: float) -> Any:
     return work
 
 
-def numbers() -> Make:
+def numbers() -> MakeRecord:
     return lambda time_s: {"value": int(1000 * time_s)}
 
 

@@ -24,7 +24,7 @@ from rheostat.sla import SLA, Budget
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.streams.entry_times import entered_at
 from rheostat.topology import Operator, Source, Topology
-from rheostat.workloads.feeder import Make
+from rheostat.workloads.feeder import MakeRecord
 
 EXECUTORS = 4
 BUSY = 3.2
@@ -54,7 +54,7 @@ def reader(folder: Path) -> Callable[[SparkSession], DataFrame]:
     return read
 
 
-def values() -> Make:
+def values() -> MakeRecord:
     rng = np.random.default_rng(3)
     return lambda time_s: {"value": int(rng.choice(VALUES, p=WEIGHTS))}
 

@@ -21,7 +21,7 @@ from rheostat.sla import SLA, Budget
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.streams.entry_times import entered_at
 from rheostat.topology import Operator, Source, Topology
-from rheostat.workloads.feeder import Make
+from rheostat.workloads.feeder import MakeRecord
 
 COST_S = 0.02
 RATE = 80.0
@@ -57,7 +57,7 @@ def match(order: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"stock": order["stock"]}
 
 
-def orders() -> Make:
+def orders() -> MakeRecord:
     """Orders whose hot stocks are on another executor in each phase."""
     rng = np.random.default_rng(7)
     initial_executors = [substream_of(stock) * EXECUTORS // SUBSTREAMS for stock in range(KEYS)]

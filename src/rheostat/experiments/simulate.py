@@ -21,7 +21,7 @@ Progress = Callable[[float], None]
 """Called with the simulated seconds that have passed."""
 
 Watcher = Callable[[Cluster], None]
-"""May schedule its own looks at the cluster on the cluster's agenda; must not change anything."""
+"""May schedule observations of the cluster on its agenda; must not change anything."""
 
 
 def simulate(

@@ -28,7 +28,7 @@ def run_application(
             metavar="APP.py[:name]", help="A Python file, and the name of the topology in it.", show_default=False
         ),
     ],
-    sla: Annotated[str, typer.Option(help="Latency and window, e.g. 2s/10s.")],
+    sla: Annotated[str, typer.Option(help="Latency and window of the SLA, e.g. 2s/10s.")],
     policy: Annotated[str, typer.Option(help="Policy name; `rheostat policies` lists them.")] = "threshold",
     option: PolicyOptionTexts = None,
     master: Master = None,

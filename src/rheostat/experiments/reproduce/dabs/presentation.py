@@ -70,10 +70,10 @@ def _draw_log(
 def _draw_input(axes: Any, application: DabsTopology, load: dict[str, Any]) -> None:
     scenario = application.scenario("input", load, None)
     times_s = np.arange(0.0, DURATION_S, 5.0)
-    beside = axes.twinx()
-    beside.fill_between(times_s / 60, scenario.model.source("source").load.rates(times_s), color="0.9")
-    beside.set_ylabel("records/s")
-    axes.set_zorder(beside.get_zorder() + 1)
+    input_axes = axes.twinx()
+    input_axes.fill_between(times_s / 60, scenario.model.source("source").load.rates(times_s), color="0.9")
+    input_axes.set_ylabel("records/s")
+    axes.set_zorder(input_axes.get_zorder() + 1)
     axes.patch.set_visible(False)
 
 
