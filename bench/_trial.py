@@ -1,6 +1,6 @@
-"""A topology on an embedded Spark cluster under a load and a policy, and what came of it; used by several benchmarks.
+"""Trial: a topology on an embedded Spark cluster under a load and a policy; shared by several benchmarks.
 
-What a record costs is emulated by waiting, so that more executors than cores do more work.
+The cost of a record is emulated by sleeping, so that more executors than cores can do more work.
 """
 
 import tempfile
@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rheostat.cli.demo import QUICK_TO_START
-from rheostat.cli.history import History
-from rheostat.cli.quiet import quiet_spark
+from rheostat.cli.commands.demo import FAST_START_SETTINGS
+from rheostat.cli.run_history import RunHistory
+from rheostat.cli.spark_output import spark_output_to
 from rheostat.load import Constant, Shape
 from rheostat.loop.turn import Ruling
 from rheostat.pipeline import Running, start
@@ -21,16 +21,16 @@ from rheostat.sla import SLA, Budget
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
 from rheostat.topology import Topology
-from rheostat.workloads.feeder import Feeder, Make
+from rheostat.workloads.feeder import Feeder, MakeRecord
 
 PERIOD_S = 2.0
-PATIENCE_S = 180.0
+FIRST_RESULTS_TIMEOUT_S = 180.0
 WARM_UP_S = 20.0
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A policy with its options, and the warm standbys that it may count on, by operator."""
+    """A policy with its options, and its warm standby executors by operator."""
 
     policy: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -39,28 +39,30 @@ class Contender:
 
 @dataclass(frozen=True)
 class Trial:
-    """All that is the same for every contender. `topology` reads the folder it is given, which `make`'s records fill.
+    """Everything that is the same for all contenders. `topology` reads the given folder, `make` makes its records.
 
-    `trickle` records a second come before the load begins, until the first results do and everything is warm.
+    Before the load starts there are `trickle` records a second, until the first results arrive and executors are warm.
     """
 
     topology: Callable[[Path], Topology]
     load: Shape
-    make: Callable[[], Make]
+    make: Callable[[], MakeRecord]
     sla: SLA
     duration_s: float
     executors: Mapping[str, int]
     budget: Budget
     trickle: float = 5.0
 
-    def run(self, cluster: EmbeddedCluster, contender: Contender, *, t_ra: str = "6s", alone_s: float = 0.0) -> History:
-        """What happened from the first moment of the load on; the policy may not act before `alone_s`."""
-        history = History()
-        with ExitStack() as ending:
-            folder = ending.enter_context(_folder())
+    def run(
+        self, cluster: EmbeddedCluster, contender: Contender, *, t_ra: str = "6s", observe_only_s: float = 0.0
+    ) -> RunHistory:
+        """The history from the start of the load; the policy may not act before `observe_only_s`."""
+        history = RunHistory()
+        with ExitStack() as stack:
+            folder = stack.enter_context(_folder())
             feeder = Feeder(folder / "input", self.load, self.make())
-            with quiet_spark(folder / "spark.log"):
-                running = ending.enter_context(
+            with spark_output_to(folder / "spark.log"):
+                running = stack.enter_context(
                     start(
                         self.topology(folder / "input"),
                         sla=self.sla,
@@ -71,7 +73,7 @@ class Trial:
                         standby=contender.standby,
                         directory=folder / "run",
                         cluster=cluster,
-                        settings=dict.fromkeys(_JAVA_OPTIONS, QUICK_TO_START),
+                        settings=FAST_START_SETTINGS,
                         period=PERIOD_S,
                         t_ra=t_ra,
                         listeners=[history],
@@ -81,9 +83,9 @@ class Trial:
                 with Feeder(folder / "input", Constant(self.trickle), self.make()):
                     _await_first_results(running, history)
             with feeder:
-                running.wait(alone_s)
+                running.wait(observe_only_s)
                 running.controller.resume()
-                running.wait(self.duration_s - alone_s)
+                running.wait(self.duration_s - observe_only_s)
         return history
 
 
@@ -93,52 +95,49 @@ def cluster() -> Iterator[EmbeddedCluster]:
         yield running
 
 
-def compared(trial: Trial, contenders: Mapping[str, Contender], **how: Any) -> dict[str, History]:
-    """The trial under each contender, one after the other on one cluster; prints their courses.
+def compare(trial: Trial, contenders: Mapping[str, Contender], **settings: Any) -> dict[str, RunHistory]:
+    """Run the trial with each contender, one after the other on one cluster, and print their timelines.
 
-    `how` is what `Trial.run` can be told besides.
+    `settings` are further arguments of `Trial.run`.
     """
-    histories: dict[str, History] = {}
+    histories: dict[str, RunHistory] = {}
     with cluster() as nodes:
         for name, contender in contenders.items():
-            histories[name] = trial.run(nodes, contender, **how)
+            histories[name] = trial.run(nodes, contender, **settings)
             print(f"\n{name}")
-            print_course(histories[name])
+            print_timeline(histories[name])
     return histories
 
 
-def print_course(history: History, every_s: float = 10.0) -> None:
-    """Latency, how long the oldest has waited, and executors over time; each decision when it was taken."""
-    begun_s = history.moments[0].time_s
+def print_timeline(history: RunHistory, every_s: float = 10.0) -> None:
+    """Latency, age of the oldest record in the backlog, and executors over time; each decision at its time."""
+    start_s = history.turns[0].time_s
     next_s = 0.0
-    for moment in history.moments:
-        elapsed_s = moment.time_s - begun_s
-        decided = {v.decision.reason: None for v in moment.verdicts if v.ruling is Ruling.ACCEPTED}
+    for turn in history.turns:
+        elapsed_s = turn.time_s - start_s
+        decided = {v.decision.reason: None for v in turn.verdicts if v.ruling is Ruling.ACCEPTED}
         if elapsed_s >= next_s or decided:
             next_s = elapsed_s + every_s
-            latency = "    -" if moment.latency_s is None else f"{moment.latency_s:5.1f}"
-            told = f"{_sizes(moment.executors)}  {'; '.join(decided)}"
-            print(f"  {elapsed_s:5.0f} s {latency} s {moment.oldest_s:5.1f} s  {told}", flush=True)
+            latency = "    -" if turn.latency_s is None else f"{turn.latency_s:5.1f}"
+            line = f"{_sizes(turn.executors)}  {'; '.join(decided)}"
+            print(f"  {elapsed_s:5.0f} s {latency} s {turn.oldest_s:5.1f} s  {line}", flush=True)
 
 
-def after(history: History, elapsed_s: float) -> History:
-    """What is left without the first `elapsed_s`."""
-    begun_s = history.moments[0].time_s
-    return History([moment for moment in history.moments if moment.time_s - begun_s >= elapsed_s])
+def after(history: RunHistory, elapsed_s: float) -> RunHistory:
+    """The history without its first `elapsed_s`."""
+    start_s = history.turns[0].time_s
+    return RunHistory([turn for turn in history.turns if turn.time_s - start_s >= elapsed_s])
 
 
-def print_score(policy: str, history: History, sla: SLA) -> None:
+def print_score(policy: str, history: RunHistory, sla: SLA) -> None:
     rate = history.success_rate(sla, PERIOD_S)
     moves = sum(1 for _, verdict in history.decisions() if type(verdict.decision).__name__ == "Move")
     met = "-" if rate is None else f"{100 * rate:.1f} %"
     print(f"{policy:16}{met:>10}{history.executor_seconds():12,.0f}{len(history.decisions()):11}{moves:9}", flush=True)
 
 
-def print_score_head() -> None:
+def print_score_header() -> None:
     print(f"\n{'':16}{'SLA met':>10}{'executor-s':>12}{'decisions':>11}{'moves':>9}")
-
-
-_JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 
 
 @contextmanager
@@ -147,19 +146,19 @@ def _folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def _await_first_results(running: Running, history: History) -> None:
-    """Until results come through and every executor serves, and then some more: what is cold takes longer."""
-    end_s = time.monotonic() + PATIENCE_S
+def _await_first_results(running: Running, history: RunHistory) -> None:
+    """Wait for the first results and for all executors, and then until they are warm."""
+    end_s = time.monotonic() + FIRST_RESULTS_TIMEOUT_S
     while not _has_results(history) or running.plant.reached(running.plan) != running.plan.pool_of.keys():
         if time.monotonic() > end_s:
-            raise SystemExit(f"error: no results within {PATIENCE_S:.0f} s")
+            raise SystemExit(f"error: no results within {FIRST_RESULTS_TIMEOUT_S:.0f} s")
         running.wait(0.2)
     running.wait(WARM_UP_S)
-    history.moments.clear()
+    history.turns.clear()
 
 
-def _has_results(history: History) -> bool:
-    return any(moment.completed for moment in history.moments)
+def _has_results(history: RunHistory) -> bool:
+    return any(turn.completed for turn in history.turns)
 
 
 def _sizes(executors: Mapping[str, int]) -> str:

@@ -1,7 +1,7 @@
-"""How fast executors are allocated: against DRS's Table II, and against adding them one by one.
+"""Allocation benchmark: time to allocate executors, compared with DRS's Table II and with adding them one by one.
 
-Run with `python -m bench.allocation`. Times depend on the machine; the ratios to the plain algorithm, taken in
-the same run, say more.
+Run with `python -m bench.allocation`. Times depend on the machine; the ratios to the plain algorithm, measured in the
+same run, are more meaningful.
 """
 
 import math
@@ -28,7 +28,7 @@ from rheostat.queueing import (
 )
 
 TABLE_II_US = {12: 83.0, 24: 158.0, 48: 323.0, 96: 665.0, 192: 1250.0}
-"""DRS Table II, scaling: microseconds for three operators by K_max."""
+"""DRS Table II, scaling: microseconds for three operators, by K_max."""
 
 SIZES = [(100, 10_000), (1_000, 100_000), (10_000, 1_000_000)]
 MODELS: dict[str, Callable[[float], Model]] = {
@@ -55,7 +55,7 @@ def three_operators() -> Table:
         "DRS Table II",
         "here",
         "DRS / here",
-        "network built too",
+        "with building the network",
         "one by one",
         "one by one / here",
     ):
@@ -78,7 +78,7 @@ def three_operators() -> Table:
 
 
 def many_operators() -> Table:
-    """Loads drawn from a Pareto distribution; the plain algorithm is timed for a few steps and extrapolated."""
+    """Loads drawn from a Pareto distribution; the time of the plain algorithm is extrapolated from a few steps."""
     table = Table(title=f"Many operators at {UTILISATION:.0%} utilisation, seconds")
     for column in ("operators", "executors", "model", "AssignProcessors", "MinProcessors", "one by one*", "ratio"):
         table.add_column(column, justify="right")
@@ -126,7 +126,7 @@ def skewed(operators: int, executors: int, model: Callable[[float], Model]) -> N
 
 
 def one_by_one(network: Network, k_max: int, steps: int | None = None) -> list[int]:
-    """DRS's Algorithm 1 as it is described: each step evaluates every operator's model twice."""
+    """DRS's Algorithm 1 as published: each step evaluates the model of every operator twice."""
     models = [station.model for station in network.stations]
     executors = [int(model.fewest()) for model in models]
     spare = k_max - sum(executors)
@@ -145,7 +145,7 @@ def extrapolated_one_by_one_s(network: Network, k_max: int) -> float:
 
 
 def best_times_s(calls: dict[int, Callable[[], object]], rounds: int = 40, runs: int = 60) -> dict[int, float]:
-    """The shortest mean of a few calls, each kind in turn: so short that on a busy machine some go undisturbed."""
+    """The shortest mean of a few calls of each kind; some of them run undisturbed even on a busy machine."""
     best = dict.fromkeys(calls, math.inf)
     for _ in range(rounds):
         for kind, call in calls.items():

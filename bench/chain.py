@@ -1,10 +1,10 @@
-"""Batches and latency of a chain of three operators, beside Spark's defaults: `python -m bench.chain`.
+"""Chain benchmark: batch durations and latency of three operators, as a topology and with Spark's defaults.
 
-Three operators, each in a pool of one executor with two slots, the second one a keyed count over four substreams, at
-2,000 rows/s from the `rate` source. First as three plain queries with file sinks and sources, Spark's own settings,
-and a pass through Python (`mapInArrow`) as the only way into a pool; then as a topology. Each has processes of its
-own. A batch lasts from its offsets in the checkpoint to its commit, latency from a row's entry to the last commit. The
-aim: at most 0.35 of the latency.
+Run with `python -m bench.chain`. Three operators, each in a pool of one executor with two slots; the second is a keyed
+count over four substreams; 2,000 rows/s from the `rate` source. First as three plain queries with file sinks and
+sources, Spark's default settings, and a pass through Python (`mapInArrow`) as the only way into a pool; then as a
+topology. Each runs in its own processes. A batch lasts from its offsets in the checkpoint to its commit, latency from
+the entry of a row to the last commit. The aim: at most 0.35 of the latency.
 """
 
 import argparse
@@ -41,13 +41,13 @@ OPERATORS = ("one", "two", "three")
 SUBSTREAMS = 4
 SLOTS = 2
 DEFAULT_PROFILE = 0
-DEADLINE_S = 240.0
+WARM_UP_TIMEOUT_S = 240.0
 SIZES: dict[str, Setting] = {
     "spark.executor.cores": SLOTS,
     "spark.executor.memory": "768m",
     "spark.sql.shuffle.partitions": SUBSTREAMS,
 }
-SPARKS_OWN: dict[str, Setting] = {
+SPARK_DEFAULTS: dict[str, Setting] = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
     ),
@@ -68,7 +68,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Trial:
-    """At what rate, after how many batches of the last operator, and for how long."""
+    """The input rate, the warm-up in batches of the last operator, and the measured time."""
 
     rate: int
     warm_up: int
@@ -77,12 +77,12 @@ class Trial:
     def read(self, spark: SparkSession) -> DataFrame:
         return spark.readStream.format("rate").option("rowsPerSecond", self.rate).load()
 
-    def pass_by(self, last: Path) -> None:
-        """Wait for some batches in the checkpoint of the last operator, and then for as long as is measured."""
-        end_s = time.monotonic() + DEADLINE_S
+    def wait(self, last: Path) -> None:
+        """Wait for the warm-up batches in the checkpoint of the last operator, and then for the measured time."""
+        end_s = time.monotonic() + WARM_UP_TIMEOUT_S
         while not (last / "commits" / str(self.warm_up)).exists():
             if time.monotonic() > end_s:
-                raise TimeoutError(f"{last} has no {self.warm_up} batches after {DEADLINE_S:.0f} s")
+                raise TimeoutError(f"{last} has fewer than {self.warm_up} batches after {WARM_UP_TIMEOUT_S:.0f} s")
             time.sleep(0.1)
         time.sleep(self.measured_s)
 
@@ -100,8 +100,8 @@ def third(rows: DataFrame) -> DataFrame:
 
 
 def on_defaults(trial: Trial, cluster: EmbeddedCluster, folder: Path) -> Figures:
-    """What one would build of Spark alone; the entry time is carried by hand."""
-    spark = build_session("chain", cluster=cluster, settings=SIZES | SPARKS_OWN, use_jvm_extras=False)
+    """The chain in plain Spark; the entry time is passed on by hand."""
+    spark = build_session("chain", cluster=cluster, settings=SIZES | SPARK_DEFAULTS, use_jvm_extras=False)
     try:
         place = _pools(spark)
         entered = trial.read(spark).withColumnRenamed("timestamp", "entered")
@@ -109,12 +109,12 @@ def on_defaults(trial: Trial, cluster: EmbeddedCluster, folder: Path) -> Figures
         _started(one, folder, "one", "append").format("parquet").start(str(folder / "one"))
         grouped = place("two", _opened(spark, folder / "one", "value long, entered timestamp")).groupBy("value")
         two = place("two", grouped.agg(sf.count(sf.lit(1)).alias("count"), sf.max("entered").alias("entered")))
-        # The file sink takes no updates: this is the usual way round it.
+        # The file sink does not support updates; this is the usual workaround.
         _started(two, folder, "two", "update").foreachBatch(_appended_to(folder / "two")).start()
         three = _opened(spark, folder / "two", "value long, count long, entered timestamp")
         doubled = place("three", three.select("value", (sf.col("count") * 2).alias("count"), "entered"))
         _started(doubled, folder, "three", "append").format("parquet").start(str(folder / "three"))
-        trial.pass_by(folder / "checkpoints" / "three")
+        trial.wait(folder / "checkpoints" / "three")
         _raise_if_one_failed(spark)
         return Figures(
             {name: median(_durations_s(folder / "checkpoints" / name, trial)) for name in OPERATORS},
@@ -142,7 +142,7 @@ def as_topology(trial: Trial, cluster: EmbeddedCluster, folder: Path) -> Figures
         topology, policy="static", cluster=cluster, settings=SIZES, directory=folder / "run", fused=[("rows", "one")]
     )
     with running:
-        trial.pass_by(running.runtime.directory.checkpoint("three"))
+        trial.wait(running.runtime.directory.checkpoint("three"))
         since_s = time.time() - trial.measured_s
         batches = {name: _with_rows(running.runtime.batches(name), since_s) for name in OPERATORS}
     return Figures(
@@ -168,7 +168,7 @@ def _pools(spark: SparkSession) -> Callable[[str, DataFrame], DataFrame]:
     for profile in profiles.values():
         allocation.register(profile._java_resource_profile)
     stop_own_allocation(spark)
-    # Spark lists many files by a job, which is in no pool.
+    # Spark lists many files with a job, which is in no pool.
     allocation.request({DEFAULT_PROFILE: 1, **{profile.id: 1 for profile in profiles.values()}})
     return lambda name, df: pin_by_identity(df, profiles[name])
 
@@ -191,11 +191,11 @@ def _appended_to(folder: Path) -> Callable[[DataFrame, int], None]:
 
 def _raise_if_one_failed(spark: SparkSession) -> None:
     if len(spark.streams.active) < len(OPERATORS):
-        raise SystemExit("error: a query of the chain on Spark's defaults has ended")
+        raise SystemExit("error: a query of the chain with Spark's defaults has stopped")
 
 
 def _committed(checkpoint: Path, trial: Trial) -> Iterator[tuple[int, float]]:
-    """Batches of the measured time, and when each was committed."""
+    """Batches within the measured time, with their commit times."""
     files = [file for file in (checkpoint / "commits").iterdir() if file.name.isdigit()]
     since_s = time.time() - trial.measured_s
     yield from ((int(file.name), moment) for file in files if (moment := file.stat().st_mtime) > since_s)
@@ -207,7 +207,7 @@ def _durations_s(checkpoint: Path, trial: Trial) -> list[float]:
 
 
 def _latencies_s(results: Path, checkpoint: Path, trial: Trial) -> Iterator[float]:
-    """Of each file of results, which the next commit after it made final."""
+    """The latency of each result file, up to the next commit after it."""
     commits_s = sorted(moment for _, moment in _committed(checkpoint, trial))
     for file in results.glob("*.parquet"):
         position = bisect_left(commits_s, file.stat().st_mtime)
@@ -223,7 +223,7 @@ def measured(which: str, trial: Trial) -> Figures:
 
 
 def _in_a_process(which: str, trial: Trial) -> Figures:
-    """A JVM keeps what an earlier session loaded into it."""
+    """A new process for each chain: a JVM keeps what an earlier session loaded into it."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
         return process.submit(measured, which, trial).result()
 
@@ -234,7 +234,7 @@ def _print(found: Sequence[tuple[str, Figures]]) -> None:
         batches = "".join(f"{1000 * figures.batch_s[name]:7.0f} ms" for name in OPERATORS)
         print(f"{which:18}{batches}{figures.latency_s:8.2f} s")
     latencies = [figures.latency_s for _, figures in found]
-    print(f"latency: {latencies[-1] / latencies[0]:.2f} of that on Spark's defaults")
+    print(f"latency: {latencies[-1] / latencies[0]:.2f} of that with Spark's defaults")
 
 
 def main() -> None:

@@ -1,10 +1,11 @@
-"""Ra-Stream on Spark: `python -m bench.consolidation`.
+"""Consolidation benchmark: Ra-Stream on Spark moves pools to fewer nodes when the rate falls.
 
-Word count on two nodes with labels, each operator's pool on a node of its own. When the rate falls both pools go to
-one node and the other one's executors are released; when it rises they spread again. Printed is where each pool
-serves, when it changed and why, and whether the counts are exact in the end. Costs are emulated by waiting.
+Run with `python -m bench.consolidation`. Word count on two nodes with labels, each operator's pool on its own node.
+When the rate falls, both pools move to one node and the executors on the other are released; when it rises, they spread
+again. It prints where each pool runs, the decisions with their reasons, and whether the final counts are exact. Costs
+are emulated by sleeping.
 
-With `--fuse` the operators are one query while they are on one node, and are split before they part.
+With `--fuse` the operators share a query while they are on one node, and are split before they move apart.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from bench._drain import drain
 
+from rheostat.cli.commands.demo import FAST_START_SETTINGS
 from rheostat.decision import Fuse, Place, Split
 from rheostat.describe import describe
 from rheostat.load import Step
@@ -30,26 +32,24 @@ from rheostat.workloads.wordcount import sentences, word_count
 COST_S = 0.02
 LOW, HIGH = 8.0, 40.0
 OPTIONS = {"alpha": 1, "beta": 0, "t_under": 0.1, "t_over": 0.28, "frame": "20s", "margin": 0.05, "horizon": "2m"}
-"""A node has four slots. 28 % of them are what one busy executor and a little more use."""
-
-QUICK_TO_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A node has four slots; 28 % of them are slightly more than one busy executor uses."""
 
 
-class Whereabouts:
-    """Prints where pools serve whenever that changes, and what was decided about it."""
+class PlacementPrinter:
+    """Prints the nodes of the pools whenever they change, and the decisions about them."""
 
     def __init__(self) -> None:
         self.seen: list[dict[str, str]] = []
         self._start_s = time.monotonic()
 
-    def __call__(self, period: Turn) -> None:
-        for verdict in period.verdicts:
+    def __call__(self, turn: Turn) -> None:
+        for verdict in turn.verdicts:
             if isinstance(verdict.decision, Place | Fuse | Split) and verdict.ruling is Ruling.ACCEPTED:
                 self._print(f"{describe(verdict.decision)} ({verdict.decision.operator}): {verdict.decision.reason}")
-        if period.snapshot is None:
+        if turn.snapshot is None:
             return
-        now = {e.pool: e.node or "?" for e in period.snapshot.executors if e.id >= 0}
-        if len(now) == len(period.plan.pools) and (not self.seen or now != self.seen[-1]):
+        now = {e.pool: e.node or "?" for e in turn.snapshot.executors if e.id >= 0}
+        if len(now) == len(turn.plan.pools) and (not self.seen or now != self.seen[-1]):
             self.seen.append(now)
             self._print(", ".join(f"{pool} on {node}" for pool, node in now.items()))
 
@@ -61,7 +61,7 @@ def run(folder: Path, part_s: float, fuse: bool) -> None:
     inbox = folder / "sentences"
     make = sentences(zipf(200, 0.9), np.random.default_rng(3))
     feeder = Feeder(inbox, Step([(0, HIGH), (part_s, LOW), (2 * part_s, HIGH)]), make)
-    whereabouts = Whereabouts()
+    printer = PlacementPrinter()
     nodes = [Node("north", cores=4, memory="4g"), Node("south", cores=4, memory="4g")]
     with (
         EmbeddedCluster(nodes) as cluster,
@@ -73,12 +73,9 @@ def run(folder: Path, part_s: float, fuse: bool) -> None:
             nodes={"split": "north", "count": "south"},
             directory=folder / "run",
             cluster=cluster,
-            settings={
-                "spark.driver.extraJavaOptions": QUICK_TO_START,
-                "spark.executor.extraJavaOptions": QUICK_TO_START,
-            },
+            settings=FAST_START_SETTINGS,
             period="2s",
-            listeners=[whereabouts],
+            listeners=[printer],
         ) as running,
         feeder,
     ):
@@ -92,11 +89,11 @@ def run(folder: Path, part_s: float, fuse: bool) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", type=float, default=90.0, help="seconds of each of the three rates")
-    parser.add_argument("--fuse", action="store_true", help="have operators on one node share a query")
-    asked = parser.parse_args()
+    parser.add_argument("--part", type=float, default=90.0, help="duration of each of the three rates in seconds")
+    parser.add_argument("--fuse", action="store_true", help="let operators on one node share a query")
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        run(Path(folder), asked.part, asked.fuse)
+        run(Path(folder), arguments.part, arguments.fuse)
 
 
 if __name__ == "__main__":

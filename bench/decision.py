@@ -1,8 +1,8 @@
-"""How long a policy takes to decide: `python -m bench.decision`. The aim is under 100 ms.
+"""Decision benchmark: the time a policy takes to decide. The aim is under 100 ms.
 
-100 keyed operators in line with 1,000 executors and 10,000 substreams in all, on 100 nodes. Each decision is timed on
-a fresh snapshot, as in the loop, in processor time and without the loop's own work of measuring and journalling. Turns
-at which a policy only waits for its next sample are left out.
+Run with `python -m bench.decision`. A chain of 100 keyed operators with 1,000 executors and 10,000 substreams in total,
+on 100 nodes. Each decision is timed on a new snapshot as in the loop, in processor time, without measuring and
+journalling. Turns in which a policy only waits for its next sample are left out.
 """
 
 import math
@@ -30,13 +30,13 @@ from rheostat.topology import Operator, Source, Topology
 OPERATORS, EXECUTORS, SUBSTREAMS, NODES = 100, 1_000, 10_000, 100
 TURNS, PERIOD_S = 40, 10.0
 IDLE_S = 0.0005
-"""What takes less was no decision."""
+"""A shorter time means that the policy only waited."""
 
 CASES: dict[str, Mapping[str, Any]] = {
     "threshold": {},
     "drs": {},
     "drs, K_max": {"problem": "k_max"},
-    "drs, as printed": {"model": "mmk", "arrivals": "measured", "margin": 0, "reallocation_cost": 0, "surge": False},
+    "drs, as published": {"model": "mmk", "arrivals": "measured", "margin": 0, "reallocation_cost": 0, "surge": False},
     "drs-lb": {},
     "streamswitch": {},
     "pa-sps": {},
@@ -45,12 +45,12 @@ CASES: dict[str, Mapping[str, Any]] = {
     "dabs": {},
     "ra-stream": {},
 }
-"""Policies, each by the name before a comma, and their options."""
+"""Policies, named before the comma, and their options."""
 
 
 def main() -> None:
-    table = Table(title=f"{OPERATORS} operators, {EXECUTORS:,} executors, {SUBSTREAMS:,} substreams: ms a decision")
-    for column in ("policy", "median", "most", "first", "acts", "median under 100 ms"):
+    table = Table(title=f"{OPERATORS} operators, {EXECUTORS:,} executors, {SUBSTREAMS:,} substreams: ms per decision")
+    for column in ("policy", "median", "max", "first", "actions", "median under 100 ms"):
         table.add_column(column, justify="left" if column == "policy" else "right")
     observations = recorded()
     for case, options in CASES.items():
@@ -61,19 +61,19 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Timed:
-    """One decision: what it took, and whether it was more than to hold."""
+    """One decision: its processor time, and whether it was more than a hold."""
 
     processor_s: float
-    acts: bool
+    is_action: bool
 
 
 def row(decisions: list[Timed]) -> tuple[str, ...]:
     first, *others = decisions
-    at_work = [each for each in others if each.processor_s > IDLE_S] or others
-    typical_s = median(each.processor_s for each in at_work)
-    numbers_s = (typical_s, max(each.processor_s for each in at_work), first.processor_s)
-    acts = sum(each.acts for each in decisions)
-    return *(f"{1e3 * value_s:.1f}" for value_s in numbers_s), str(acts), "yes" if typical_s < 0.1 else "no"
+    active = [each for each in others if each.processor_s > IDLE_S] or others
+    typical_s = median(each.processor_s for each in active)
+    numbers_s = (typical_s, max(each.processor_s for each in active), first.processor_s)
+    actions = sum(each.is_action for each in decisions)
+    return *(f"{1e3 * value_s:.1f}" for value_s in numbers_s), str(actions), "yes" if typical_s < 0.1 else "no"
 
 
 def goal() -> Goal:
@@ -84,7 +84,7 @@ def goal() -> Goal:
 
 
 def recorded() -> list[Observation]:
-    """What a loop would show a policy while the load swings and nobody acts."""
+    """The observations of a loop without actions under a varying load."""
     wanted = goal()
     plan = Plan.initial(wanted.topology, EXECUTORS // OPERATORS)
     measurer = Measurer(wanted.topology)
@@ -98,7 +98,7 @@ def recorded() -> list[Observation]:
 
 
 def on_nodes(snapshot: Snapshot) -> Snapshot:
-    """The same with every executor on a node, in turn."""
+    """`snapshot` with the executors spread over nodes."""
     nodes = [NodeState(f"node{number}", slots=2 * EXECUTORS // NODES, cores=16.0) for number in range(NODES)]
     executors = [
         msgspec.structs.replace(executor, node=nodes[position % NODES].name, process=0)

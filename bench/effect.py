@@ -1,9 +1,9 @@
-"""How long a decision takes to have an effect on Spark: `python -m bench.effect`.
+"""Effect benchmark: time from a decision to its effect on Spark.
 
-A keyed count runs all the time in a pool of an embedded cluster. Each change is timed from the moment the plant is
-told: until it is ordered (the next stage obeys), and until the first batch under it is over. A move and the
-activation of a standby should take a batch or two, whatever the machine; a new executor takes what Spark takes to
-start a process and warm it up.
+Run with `python -m bench.effect`. A keyed count runs in a pool of an embedded cluster. Each change is timed from the
+call of the plant: until it is applied (the next stage follows it), and until the first batch under it has finished. A
+move and the activation of a standby executor should take one or two batches on any machine; a new executor takes as
+long as Spark needs to start a process and warm it up.
 """
 
 import argparse
@@ -35,12 +35,12 @@ from rheostat.topology import Operator, Source, Topology
 
 SUBSTREAMS = 4
 TOPOLOGY = Topology("count", [Source("rows"), Operator("count", inputs="rows", key="value", substreams=SUBSTREAMS)])
-DEADLINE_S = 600.0
+EFFECT_TIMEOUT_S = 600.0
 
 
 @dataclass
 class Trial:
-    """A pool with its query, and what is wanted of it."""
+    """A pool with its query and its plan."""
 
     pools: Pools
     plant: SparkPlant
@@ -52,25 +52,25 @@ class Trial:
         start_s, first_batch = time.monotonic(), self._batch()
         self.plan = self.plan.after(decision)
         self.plant.apply(self.plan)
-        self._print_when_real(what, start_s, first_batch)
+        self._print_when_effective(what, start_s, first_batch)
 
     def time_loss(self, app_id: str) -> None:
-        """Print how long it takes until a killed executor is replaced and everything is as it was."""
+        """Print how long it takes to replace a killed executor."""
         start_s, first_batch = time.monotonic(), self._batch()
         victim = next(member.spark for member in self.pools.report.members if member.spark is not None)
         kill(app_id, victim.id)
         await_(lambda: self._batch() > first_batch)
-        print(f"{'loss: batch under way':24} {'':11} {time.monotonic() - start_s:9.2f} s", flush=True)
+        print(f"{'loss: running batch':24} {'':11} {time.monotonic() - start_s:9.2f} s", flush=True)
         await_(lambda: all(member.spark != victim for member in self.pools.report.members))
-        self._print_when_real("loss: replaced", start_s, first_batch)
+        self._print_when_effective("loss: replaced", start_s, first_batch)
 
-    def _print_when_real(self, what: str, start_s: float, first_batch: int) -> None:
+    def _print_when_effective(self, what: str, start_s: float, first_batch: int) -> None:
         await_(lambda: "count" in self.plant.reached(self.plan))
-        ordered_s, batch = time.monotonic() - start_s, self._batch()
-        # The batch that was under way may have begun before; the one behind it has not.
+        applied_s, batch = time.monotonic() - start_s, self._batch()
+        # The running batch may have started before the change; the next one has not.
         await_(lambda: self._batch() >= batch + 2)
         effect_s = time.monotonic() - start_s
-        print(f"{what:24} {ordered_s:9.2f} s {effect_s:9.2f} s {self._batch() - first_batch:7d} batches", flush=True)
+        print(f"{what:24} {applied_s:9.2f} s {effect_s:9.2f} s {self._batch() - first_batch:7d} batches", flush=True)
         await_(lambda: self.pools.report.settled)
 
     def batch_s(self) -> float:
@@ -84,15 +84,15 @@ class Trial:
 
 
 def await_(condition: Callable[[], bool]) -> None:
-    end_s = time.monotonic() + DEADLINE_S
+    end_s = time.monotonic() + EFFECT_TIMEOUT_S
     while not condition():
         if time.monotonic() > end_s:
-            raise TimeoutError(f"waited {DEADLINE_S:.0f} s")
+            raise TimeoutError(f"no effect after {EFFECT_TIMEOUT_S:.0f} s")
         time.sleep(0.01)
 
 
 def kill(app_id: str, executor_id: str) -> None:
-    """End an executor of this machine as hard as can be."""
+    """Kill an executor on this machine with SIGKILL."""
     wanted = {"--app-id": app_id, "--executor-id": executor_id}
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -124,7 +124,7 @@ def run(spark: SparkSession, folder: Path) -> None:
 
 
 def measure(trial: Trial, app_id: str) -> None:
-    print(f"{'decision':24} {'ordered':>11} {'first batch':>11}")
+    print(f"{'decision':24} {'applied':>11} {'first batch':>11}")
     for source, target in ((0, 1), (1, 0)):
         trial.time(
             "move of a substream", Move(operator="count", moves=(Transfer((0,), source, target),), reason="bench")

@@ -1,8 +1,8 @@
-"""Whether a long run costs the same in the end as in the beginning: `python -m bench.endurance [--for 30m]`.
+"""Endurance benchmark: batch durations and disk usage over a long run: `python -m bench.endurance [--for 30m]`.
 
-Two operators in pools of one executor each, the second one keyed, at a constant rate and with batches as fast as they
-come. For each part of the run the median duration of a batch, and the files and bytes that the run's directory holds.
-The aim: batches of the last part take at most 1.1 of those of the first; files and bytes stop growing.
+Two operators in pools of one executor each, the second one keyed, at a constant rate and with batches as fast as
+possible. For each part of the run it prints the median batch duration, and the files and bytes in the directory of the
+run. The aim: batches of the last part take at most 1.1 times those of the first; files and bytes stop growing.
 """
 
 import argparse
@@ -36,8 +36,8 @@ def count(df: DataFrame) -> DataFrame:
     return df.groupBy("word").count()
 
 
-def drop(df: DataFrame, batch: int) -> None:
-    """Results would be the user's to keep."""
+def discard(df: DataFrame, batch: int) -> None:
+    """Discard the results; storing them is up to the user."""
     df.write.format("noop").mode("overwrite").save()
 
 
@@ -55,7 +55,7 @@ def run(folder: Path, duration_s: float) -> None:
     with (
         EmbeddedCluster([Node("north", cores=4, memory="4g")]) as cluster,
         start(
-            TOPOLOGY, policy="static", sinks={"count": drop}, directory=folder / "run", cluster=cluster, period="5s"
+            TOPOLOGY, policy="static", sinks={"count": discard}, directory=folder / "run", cluster=cluster, period="5s"
         ) as running,
     ):
         running.wait(WARM_UP_S)
@@ -66,15 +66,15 @@ def run(folder: Path, duration_s: float) -> None:
 
 
 def measured(running: Running, directory: Path, part: int, duration_s: float) -> dict[str, float]:
-    """The median batch of each query over one part, printed with what the directory holds after it."""
+    """The median batch duration of each query over one part, printed with the size of the directory after it."""
     before = {name: _last(running, name) for name in QUERIES}
     running.wait(duration_s / PARTS)
     batches = {name: running.runtime.batches(name, before[name]) for name in QUERIES}
     durations = {name: median(batch.duration_s for batch in batches[name]) for name in QUERIES}
     files = [file for file in directory.rglob("*") if file.is_file()]
     size = sum(_size(file) for file in files) / 2**20
-    told = "".join(f"{1000 * durations[name]:11.0f} ms ×{len(batches[name]):6d}" for name in QUERIES)
-    print(f"{human((part + 1) * duration_s / PARTS):>8}{told}{len(files):9,}{size:8.1f}", flush=True)
+    cells = "".join(f"{1000 * durations[name]:11.0f} ms ×{len(batches[name]):6d}" for name in QUERIES)
+    print(f"{human((part + 1) * duration_s / PARTS):>8}{cells}{len(files):9,}{size:8.1f}", flush=True)
     return durations
 
 
@@ -92,7 +92,7 @@ def _size(file: Path) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--for", dest="duration", default="30m", help="how long, after a warm-up of two minutes")
+    parser.add_argument("--for", dest="duration", default="30m", help="duration after a warm-up of two minutes")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         run(Path(folder), positive_seconds(parser.parse_args().duration, "--for"))
 

@@ -1,8 +1,8 @@
-"""How long a forecast takes: `python -m bench.forecast`. Fit and predict 30 steps from 100 samples.
+"""Forecast benchmark: time to fit a model and predict 30 steps from 100 samples.
 
-The aims are under 1 ms for the light models and under 50 ms for the neural network. Processor time, the least of
-several rounds, so that whatever else runs matters little. scikit-learn's import (seconds, once, for the forest) is not
-counted.
+Run with `python -m bench.forecast`. The aims are under 1 ms for light models and under 50 ms for the neural network.
+Processor time, the minimum of several rounds, so that other work on the machine matters little. The import of
+scikit-learn (seconds, once, for the forest) is not counted.
 """
 
 import math
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def least_time_s(forecaster: Forecaster, repetitions: int) -> float:
-    """Processor seconds for one forecast, in the best of several rounds."""
+    """Processor time of one forecast in seconds, the minimum of several rounds."""
     samples = waves()
     forecaster.forecast(samples, HORIZON)
     return min(round_s(forecaster, samples, repetitions) for _ in range(ROUNDS))
@@ -48,7 +48,7 @@ def round_s(forecaster: Forecaster, samples: Floats, repetitions: int) -> float:
 
 
 def waves() -> Floats:
-    """A season of 25 samples on a rise, with noise."""
+    """A rising trend with a season of 25 samples and noise."""
     moments = np.arange(SAMPLES)
     noise = np.random.default_rng(0).normal(0, 5, SAMPLES)
     return np.asarray(100 + 0.5 * moments + 50 * np.sin(2 * np.pi * moments / 25) + noise)

@@ -1,8 +1,8 @@
-"""How even groupings spread records, what that brings, and what it costs: `python -m bench.grouping`.
+"""Grouping benchmark: how evenly groupings spread records, the effect on latency, and the processor time they take.
 
-Values are drawn from Zipf 1.5, and each costs 1 to 64 units, in no order, as OSG's authors have it. A makespan is held
-against the least that is possible at all: the mean load, or the longest record if that is more. The aims: OSG closer to
-it than round robin, batch-greedy closest; a row assigned in less than a microsecond.
+Run with `python -m bench.grouping`. Values are drawn from Zipf 1.5 and cost 1 to 64 units in random order, as in the
+OSG paper. Makespans are compared with a lower bound: the mean load, or the longest record if that is more. The aims:
+OSG closer to it than round robin, batch-greedy closest; a row assigned in less than a microsecond.
 """
 
 import time
@@ -31,7 +31,7 @@ def drawn(rows: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def learned(rng: np.random.Generator, records: int = 20_000) -> CostSketch:
-    """What executors have told after so many records."""
+    """The sketch that executors have learned after `records` records."""
     sketch = CostSketch(sketch_hashes(0.05, 0.05, rng))
     values = drawn(records, rng)
     sketch.learn(values, COST[values])
@@ -39,7 +39,7 @@ def learned(rng: np.random.Generator, records: int = 20_000) -> CostSketch:
 
 
 def running(rng: np.random.Generator) -> Scheduler:
-    """A scheduler of OSG that knows costs and has synchronised."""
+    """An OSG scheduler that knows costs and has synchronised."""
     scheduler, sketch = Scheduler(EXECUTORS), learned(rng)
     for task in range(EXECUTORS):
         scheduler.receive_sketch(task, sketch)
@@ -59,7 +59,7 @@ class Exact:
 
 
 class ExactGreedy:
-    """Online, to the least loaded, with exact times."""
+    """Online assignment to the least loaded executor, with exact times."""
 
     executors = EXECUTORS
 
@@ -74,7 +74,7 @@ def half_loaded() -> LoadAware:
 
 
 AWARE = "load-aware"
-WAYS: dict[str, Callable[[np.random.Generator], Grouping]] = {
+GROUPINGS: dict[str, Callable[[np.random.Generator], Grouping]] = {
     "round robin": lambda rng: RoundRobin(EXECUTORS),
     "by key": lambda rng: ByKey(EXECUTORS),
     AWARE: lambda rng: half_loaded(),
@@ -86,18 +86,18 @@ WAYS: dict[str, Callable[[np.random.Generator], Grouping]] = {
 
 
 def ratio(grouping: Grouping, values: np.ndarray) -> float:
-    """Makespan over the least that is possible."""
+    """Makespan divided by its lower bound."""
     times = COST[values]
     loads = np.bincount(grouping.assign(values), times, EXECUTORS)
     return float(loads.max() / max(times.sum() / EXECUTORS, times.max()))
 
 
 def print_makespans(sizes: tuple[int, ...] = (100, 1000, 10_000)) -> None:
-    print(f"makespan over the least possible, {EXECUTORS} executors, mean of {SEEDS} batches")
-    print(f"{'rows in a batch':<28}" + "".join(f"{size:>10,}" for size in sizes))
-    for name, make in WAYS.items():
+    print(f"makespan / lower bound, {EXECUTORS} executors, mean of {SEEDS} batches")
+    print(f"{'rows per batch':<28}" + "".join(f"{size:>10,}" for size in sizes))
+    for name, make in GROUPINGS.items():
         if name == AWARE:
-            continue  # it begins from loads that differ
+            continue  # it starts from unequal loads
         means = []
         for size in sizes:
             rngs = [np.random.default_rng(seed) for seed in range(SEEDS)]
@@ -110,9 +110,9 @@ def print_makespans(sizes: tuple[int, ...] = (100, 1000, 10_000)) -> None:
 
 
 def print_costs(rows: int = 100_000, repeats: int = 3) -> None:
-    print(f"\nprocessor time to assign a row, best of {repeats} batches of {rows:,}")
+    print(f"\nprocessor time per row, best of {repeats} batches of {rows:,}")
     values = drawn(rows, np.random.default_rng(1))
-    for name, make in WAYS.items():
+    for name, make in GROUPINGS.items():
         grouping, best_s = make(np.random.default_rng(2)), np.inf
         for _ in range(repeats):
             start_s = time.process_time()
@@ -122,11 +122,11 @@ def print_costs(rows: int = 100_000, repeats: int = 3) -> None:
 
 
 MEAN_S = 0.01
-"""Of a record's service in the simulator."""
+"""Mean service time of a record in the simulator."""
 
 
 def latency_s(grouping: str, load: float, seed: int, *, senders: int = 1, values: int = 512, **more: Any) -> float:
-    """Mean time at an operator of the simulator behind so many `senders`, in the second half of 20 minutes."""
+    """Mean sojourn time at a simulated operator behind `senders` executors, in the second half of 20 minutes."""
     weights, cost = zipf(values, 1.5), COST[:values]
     scale_s = MEAN_S / float(weights @ cost)
     service = Service(mean=scale_s, distribution="fixed", cost_by_value=tuple(cost.tolist()))
@@ -157,24 +157,24 @@ def print_latencies(loads: tuple[float, ...] = (0.5, 0.7, 0.9), seeds: int = 3) 
 
 
 def print_senders(counts: tuple[int, ...] = (1, 2, 4, 8), load: float = 0.8, seeds: int = 3) -> None:
-    """OSG's rivals are senders that go round robin each in its own turn: they know nothing of each other. A turn that
-    all of them share would need somebody through whom every record goes."""
-    print(f"\nthe same at {load:.0%} behind several senders, of which each schedules its own records")
+    """OSG is compared with senders that each use their own round robin and know nothing of each other. A round robin
+    that they share would need a central component that sees every record."""
+    print(f"\nthe same at {load:.0%} behind several senders, each of which schedules its own records")
     print(f"{'senders':<28}" + "".join(f"{count:>10}" for count in counts))
-    ways = {
-        "each in its own turn": Osg(window=10**9),
+    groupings = {
+        "round robin per sender": Osg(window=10**9),
         "OSG": Osg(),
     }
-    for name, osg in ways.items():
+    for name, osg in groupings.items():
         settings = [msgspec.structs.replace(osg, schedulers=count) for count in counts]
         means = [mean_latency_s("osg", load, seeds, senders=it.schedulers, osg=it) / MEAN_S for it in settings]
         print(f"{name:<28}" + "".join(f"{mean:>10.2f}" for mean in means))
     shared = mean_latency_s("round-robin", load, seeds) / MEAN_S
-    print(f"{'all in one turn':<28}" + "".join(f"{shared:>10.2f}" for _ in counts))
+    print(f"{'shared round robin':<28}" + "".join(f"{shared:>10.2f}" for _ in counts))
 
 
 def print_batches(loads: tuple[float, ...] = (0.5, 0.7, 0.9), seeds: int = 3) -> None:
-    """Batches of 200 ms beside their work; in parentheses what is left of round robin's latency."""
+    """Batches with an overhead of 200 ms; in parentheses the latency relative to round robin."""
     print(f"\nmean completion time in micro-batches, seconds, {EXECUTORS} executors, {seeds} seeds")
     print(f"{'utilisation':<28}" + "".join(f"{load:>16.0%}" for load in loads))
     in_batches = {"queues": "batches", "batches": Batches(fixed="200ms", per_task=0)}

@@ -1,8 +1,9 @@
-"""How long a batch takes whose rows differ in cost, by how they are spread over tasks, on Spark: `python -m bench.osg`.
+"""OSG benchmark: duration of a batch whose rows differ in cost on Spark, for different groupings of rows to tasks.
 
-Values are drawn from Zipf 1.5 and cost 1 to 64 units, in no order, which is emulated by waiting. Every round has one
-batch of the same rows for each grouping, in turn, in one run. All records of a micro-batch complete with its last task:
-the time of the longest task, and what any batch costs. The aims: osg and batch-greedy below round robin.
+Run with `python -m bench.osg`. Values are drawn from Zipf 1.5 and cost 1 to 64 units in random order, emulated by
+sleeping. Every round has one batch of the same rows for each grouping, in one run. All records of a micro-batch
+complete with its last task: after the longest task plus the overhead of a batch. The aims: osg and batch-greedy below
+round robin.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from rheostat.topology import Operator, Source, Topology
 VALUES = 512
 OPERATOR = "serve"
 GROUPINGS = ("round-robin", "osg", "batch-greedy")
-USUAL = GROUPINGS[0]
+BASELINE = GROUPINGS[0]
 WARM_UP = 4
 WEIGHTS = zipf(VALUES, 1.5)
 UNITS = np.random.default_rng(0).permutation(np.repeat(np.arange(1.0, 65.0), VALUES // 64))
@@ -45,7 +46,7 @@ def topology(folder: Path, mean_s: float) -> Topology:
 
 
 class Batches:
-    """Sends batches through a running topology, and measures them."""
+    """Sends batches through a running topology and measures them."""
 
     def __init__(self, runtime: Runtime, folder: Path, tasks: int) -> None:
         self._runtime, self._folder, self._tasks = runtime, folder, tasks
@@ -53,7 +54,7 @@ class Batches:
         self._sent = 0
 
     def send(self, values: np.ndarray, grouping: str) -> tuple[float, float, float]:
-        """The duration of a batch of `values`, the time of its longest task, and that over the mean of all tasks."""
+        """The duration of a batch of `values`, the time of its longest task, and the ratio of that to the mean task."""
         self._deal(OPERATOR, grouping, self._tasks)
         before, last = self._work(), max((batch.batch for batch in self._runtime.batches(OPERATOR)), default=-1)
         draft = self._folder / f".{self._sent}"
@@ -65,7 +66,7 @@ class Batches:
         return self._duration_s(last), max(busy_s), max(busy_s) / float(np.mean(busy_s))
 
     def _duration_s(self, last: int) -> float:
-        """The runtime records a batch a moment after its commit."""
+        """A batch is recorded a moment after its commit."""
         while not (batches := self._runtime.batches(OPERATOR, last)):
             time.sleep(0.05)
         return sum(batch.duration_s for batch in batches)
@@ -77,10 +78,10 @@ class Batches:
 
 
 def measured(batches: Batches, rounds: int, rows: int) -> dict[str, np.ndarray]:
-    """Of each grouping and round what `Batches.send` measures."""
+    """The results of `Batches.send` for each grouping and round."""
     rng = np.random.default_rng(1)
     for _ in range(WARM_UP):
-        batches.send(rng.choice(VALUES, rows, p=WEIGHTS), USUAL)
+        batches.send(rng.choice(VALUES, rows, p=WEIGHTS), BASELINE)
     found: dict[str, list[tuple[float, float, float]]] = {grouping: [] for grouping in GROUPINGS}
     for number in range(rounds):
         values = rng.choice(VALUES, rows, p=WEIGHTS)
@@ -93,22 +94,22 @@ def print_results(found: dict[str, np.ndarray]) -> None:
     print(f"{'':14}{'batch':>8}{'of round robin':>18}{'longest task':>15}{'of round robin':>18}{'over mean':>11}")
     for grouping, rows in found.items():
         batch_s, longest_s, over_mean = rows.mean(axis=0)
-        batch, longest = (_ratio(rows[:, column], found[USUAL][:, column]) for column in (0, 1))
+        batch, longest = (_ratio(rows[:, column], found[BASELINE][:, column]) for column in (0, 1))
         print(f"{grouping:14}{batch_s:6.2f} s{batch:>18}{longest_s:13.2f} s{longest:>18}{over_mean:11.3f}")
 
 
-def _ratio(times_s: np.ndarray, usual_s: np.ndarray) -> str:
-    """The mean over rounds, and half the width of its 95 % interval."""
-    ratios = times_s / usual_s
+def _ratio(times_s: np.ndarray, baseline_s: np.ndarray) -> str:
+    """The mean over rounds, and half the width of its 95 % confidence interval."""
+    ratios = times_s / baseline_s
     return f"{ratios.mean():.3f} ± {1.96 * ratios.std(ddof=1) / np.sqrt(len(ratios)):.3f}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--rows", type=int, default=40, help="in a batch")
+    parser.add_argument("--rows", type=int, default=40, help="rows per batch")
     parser.add_argument("--tasks", type=int, default=4)
-    parser.add_argument("--mean", type=float, default=0.3, help="seconds that a record takes")
+    parser.add_argument("--mean", type=float, default=0.3, help="mean seconds per record")
     arguments, _ = parser.parse_known_args()
     spark = build_session("osg", f"local[{arguments.tasks}]")
     try:

@@ -1,8 +1,8 @@
-"""What the control loop costs on Spark: `python -m bench.overhead`.
+"""Overhead benchmark: processor time of the control loop on Spark.
 
-The aim: at most 2 % of a core with 4 operators and 8 executors at a period of 1 s. Counted is the processor time of
-the control thread, in Python and in the JVM thread that answers it, over whole turns: observe, decide, journal. A
-turn takes longer than that by the clock when the machine is busy, which costs nobody anything.
+Run with `python -m bench.overhead`. The aim: at most 2 % of a core with 4 operators and 8 executors at a period of 1 s.
+It counts the processor time of the control thread, in Python and in the JVM thread that answers it, over whole turns:
+observe, decide, journal. On a busy machine a turn takes longer by the clock, which costs nothing.
 """
 
 import argparse
@@ -35,11 +35,11 @@ from rheostat.spark.query.runtime import Runtime
 from rheostat.spark.session import build_session
 from rheostat.topology import Operator, Source, Topology
 
-DEADLINE_S = 600.0
+SETTLE_TIMEOUT_S = 600.0
 
 
-def line(operators: int, rate: int) -> Topology:
-    """Operators in a row, the second one keyed."""
+def chain(operators: int, rate: int) -> Topology:
+    """A chain of operators, the second one keyed."""
 
     def rows(spark: SparkSession) -> DataFrame:
         return spark.readStream.format("rate").option("rowsPerSecond", rate).option("numPartitions", 2).load()
@@ -61,7 +61,7 @@ def line(operators: int, rate: int) -> Topology:
 
 
 def turns(controller: Controller, jvm: Any, count: int, period_s: float) -> Iterator[tuple[float, float, float]]:
-    """Of each turn: processor seconds in Python and in the JVM, and seconds by the clock."""
+    """Processor time in Python and in the JVM, and elapsed time of each turn, in seconds."""
     threads = jvm.java.lang.management.ManagementFactory.getThreadMXBean()
     for _ in range(count):
         start_s, python_s, jvm_ns = time.monotonic(), time.thread_time(), threads.getCurrentThreadCpuTime()
@@ -73,7 +73,7 @@ def turns(controller: Controller, jvm: Any, count: int, period_s: float) -> Iter
 
 
 def measure(operators: int, executors: int, count: int, period_s: float, folder: Path) -> None:
-    topology = line(operators, rate=200)
+    topology = chain(operators, rate=200)
     plan = Plan.initial(topology, max(1, executors // operators))
     nodes = nodes_alike(2, cores=executors // 2 + 1, memory="16g")
     with EmbeddedCluster(nodes, directory=folder / "cluster") as cluster:
@@ -97,24 +97,24 @@ def measure(operators: int, executors: int, count: int, period_s: float, folder:
 
 
 def _settle(controller: Controller, plant: SparkPlant, plan: Plan, topology: Topology, period_s: float) -> None:
-    """Until all executors serve and each operator has had some batches: what is cold costs more."""
-    deadline_s = time.monotonic() + DEADLINE_S
+    """Wait until all executors are active and warm: each operator has completed some batches."""
+    deadline_s = time.monotonic() + SETTLE_TIMEOUT_S
     while time.monotonic() < deadline_s:
         snapshot = controller.step().snapshot
         batches = [] if snapshot is None else [state.batch.count for state in snapshot.operators if state.batch]
         if plant.reached(plan) == topology.operators.keys() and min(batches, default=0) >= 5:
             return
         time.sleep(period_s)
-    raise SystemExit(f"error: the pipeline did not settle within {DEADLINE_S:.0f} s")
+    raise SystemExit(f"error: the pipeline did not settle within {SETTLE_TIMEOUT_S:.0f} s")
 
 
 def _print(costs: list[tuple[float, float, float]], period_s: float) -> None:
     python_s, jvm_s, took_s = (sum(column) / len(costs) for column in zip(*costs, strict=True))
     print(f"{len(costs)} turns, one every {period_s:g} s")
-    print(f"{'':24}{'ms a turn':>10}{'of a core':>12}")
-    for what, cost_s in (("Python", python_s), ("JVM", jvm_s), ("together", python_s + jvm_s)):
-        print(f"{what:24}{cost_s * 1e3:10.2f}{cost_s / period_s:12.2%}")
-    print(f"{'a turn by the clock':24}{took_s * 1e3:10.2f}")
+    print(f"{'':24}{'ms per turn':>12}{'of a core':>12}")
+    for what, cost_s in (("Python", python_s), ("JVM", jvm_s), ("total", python_s + jvm_s)):
+        print(f"{what:24}{cost_s * 1e3:12.2f}{cost_s / period_s:12.2%}")
+    print(f"{'elapsed':24}{took_s * 1e3:12.2f}")
 
 
 def main() -> None:

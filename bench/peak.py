@@ -1,10 +1,10 @@
-"""A peak that comes again and again, on Spark: `python -m bench.peak`.
+"""Peak benchmark: recurring peaks on Spark.
 
-A stateless operator whose cost is emulated by waiting, under a load that jumps to a multiple for a third of each
-minute. `pa-sps` forecasts it, once it has seen two periods, and starts executors as early as that takes; `psps`
-is the same policy without the forecast, and `threshold` follows utilisation: both have warm standbys instead, which
-serve from the next batch on. One after the other, with the same load and budget; standbys are paid for as executors
-are. The score is over all, and over what follows the second peak.
+Run with `python -m bench.peak`. A stateless operator whose cost is emulated by sleeping, under a load that jumps to a
+multiple for a third of each minute. `pa-sps` forecasts the peaks after it has seen two periods, and starts executors
+early enough; `psps` is the same policy without forecasts, and `threshold` follows utilisation: both have warm standby
+executors instead, which are active from the next batch. All run one after the other with the same load and budget;
+standby executors cost as much as others. The score is over the whole run, and over the time after the second peak.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench._trial import Contender, Trial, after, compared, print_score, print_score_head
+from bench._trial import Contender, Trial, after, compare, print_score, print_score_header
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.load import Step
@@ -21,22 +21,22 @@ from rheostat.sla import SLA, Budget
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.streams.entry_times import entered_at
 from rheostat.topology import Operator, Source, Topology
-from rheostat.workloads.feeder import Make
+from rheostat.workloads.feeder import MakeRecord
 
 COST_S = 0.05
 LOW, HIGH = 8.0, 44.0
-"""Records a second: the work of 0.4 and of 2.2 executors."""
+"""Records per second: work for 0.4 and for 2.2 executors."""
 PERIOD_S = 60.0
 PEAK_S = 20.0
-MOST = 5
+MAX_EXECUTORS = 5
 STANDBY = {"work": 2}
 SAMPLE_S = 2.0
-EVERY: dict[str, Any] = {"td": "6s", "sample": f"{SAMPLE_S}s", "window": round(2.5 * PERIOD_S / SAMPLE_S)}
+TIMES: dict[str, Any] = {"td": "6s", "sample": f"{SAMPLE_S}s", "window": round(2.5 * PERIOD_S / SAMPLE_S)}
 HEADROOM = 0.43
-"""Batches cost a good second beside their work: to be within 5 s, executors may be full to 0.7."""
+"""A batch has over a second of overhead: to stay within 5 s, executors may be used to 0.7."""
 CONTENDERS = {
-    "pa-sps": Contender("pa-sps", {"predictor": "seasonal-naive", "headroom": HEADROOM, **EVERY}),
-    "psps": Contender("psps", {"headroom": HEADROOM, **EVERY}, STANDBY),
+    "pa-sps": Contender("pa-sps", {"predictor": "seasonal-naive", "headroom": HEADROOM, **TIMES}),
+    "psps": Contender("psps", {"headroom": HEADROOM, **TIMES}, STANDBY),
     "threshold": Contender("threshold", {}, STANDBY),
     "drs": Contender("drs", {"t_min": "3s"}, STANDBY),
 }
@@ -60,13 +60,13 @@ def work(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"value": record["value"]}
 
 
-def numbers() -> Make:
+def numbers() -> MakeRecord:
     return lambda time_s: {"value": int(1000 * time_s)}
 
 
 def recurring(peaks: int) -> Step:
-    quiet_s = PERIOD_S - PEAK_S
-    steps = [(n * PERIOD_S + at_s, rate) for n in range(peaks) for at_s, rate in ((0.0, LOW), (quiet_s, HIGH))]
+    low_s = PERIOD_S - PEAK_S
+    steps = [(n * PERIOD_S + at_s, rate) for n in range(peaks) for at_s, rate in ((0.0, LOW), (low_s, HIGH))]
     return Step(steps)
 
 
@@ -78,15 +78,17 @@ def main() -> None:
     arguments, _ = parser.parse_known_args()
     sla = SLA.parse(arguments.sla)
     duration_s = arguments.peaks * PERIOD_S
-    trial = Trial(stateless, recurring(arguments.peaks), numbers, sla, duration_s, {"work": 1}, Budget(MOST))
+    trial = Trial(stateless, recurring(arguments.peaks), numbers, sla, duration_s, {"work": 1}, Budget(MAX_EXECUTORS))
     contenders = {name: CONTENDERS[name] for name in arguments.contenders}
-    histories = compared(trial, contenders, t_ra="4s")
-    print(f"\ncosts emulated by waiting: {COST_S} s a record, {LOW:g} to {HIGH:g} records/s, SLA {sla}")
-    print(f"standbys: {', '.join(f'{name} {sum(each.standby.values())}' for name, each in contenders.items())}")
-    print_score_head()
+    histories = compare(trial, contenders, t_ra="4s")
+    print(f"\ncosts emulated by sleeping: {COST_S} s per record, {LOW:g} to {HIGH:g} records/s, SLA {sla}")
+    print(
+        f"standby executors: {', '.join(f'{name} {sum(each.standby.values())}' for name, each in contenders.items())}"
+    )
+    print_score_header()
     for name, history in histories.items():
         print_score(name, history, sla)
-        print_score("  from peak 3 on", after(history, 2 * PERIOD_S), sla)
+        print_score("  from peak 3", after(history, 2 * PERIOD_S), sla)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""How good placements are and how long they take: `python -m bench.placement`.
+"""Placement benchmark: quality of placements and the time to compute them.
 
-The aims: a cut no worse than METIS's at equal balance for 100 to 10,000 tasks; 10,000 tasks and 50,000 edges on 100
-nodes in under 30 s. Equal balance means that no node gets more than METIS's fullest part. Times are processor time of
-this process, compilation of the first run aside.
+Run with `python -m bench.placement`. The aims: a cut no worse than that of METIS at equal balance for 100 to 10,000
+tasks; 10,000 tasks and 50,000 edges on 100 nodes in under 30 s. Equal balance means that no node gets more than the
+fullest part of METIS. Times are processor time of this process without the compilation of the first run.
 """
 
 import time
@@ -27,21 +27,21 @@ LOAD_ONLY = Limits(0.0, 1.0, Weights(1.0, 0.0))
 
 
 def main() -> None:
-    partition(_problem(anyhow(100, 0), 4, 1e6))
+    partition(_problem(at_random(100, 0), 4, 1e6))
     console = Console()
     console.print(against_metis())
     console.print(against_the_optimum())
-    console.print(whole_way())
+    console.print(end_to_end())
 
 
-def anyhow(tasks: int, seed: int) -> TaskGraph:
-    """Every task talks to ten others, whichever."""
+def at_random(tasks: int, seed: int) -> TaskGraph:
+    """Every task exchanges records with ten random others."""
     rng = np.random.default_rng(seed)
     return _graph(rng, tasks, rng.integers(tasks, size=(5 * tasks, 2)))
 
 
 def in_layers(tasks: int, seed: int) -> TaskGraph:
-    """Operators in line, each task with five of the next operator's."""
+    """A chain of operators; each task sends to five tasks of the next operator."""
     rng = np.random.default_rng(seed)
     width = int(tasks**0.5)
     sources = np.repeat(np.arange(tasks - width), 5)
@@ -50,7 +50,7 @@ def in_layers(tasks: int, seed: int) -> TaskGraph:
 
 
 def in_groups(tasks: int, seed: int) -> TaskGraph:
-    """Groups of twenty that talk among themselves four times out of five."""
+    """Groups of twenty tasks with four fifths of the traffic within the group."""
     rng = np.random.default_rng(seed)
     ones = np.repeat(np.arange(tasks), 5)
     inside = ones // 20 * 20 + rng.integers(20, size=len(ones))
@@ -58,7 +58,7 @@ def in_groups(tasks: int, seed: int) -> TaskGraph:
     return _graph(rng, tasks, np.stack([ones, others], axis=1))
 
 
-FAMILIES: dict[str, Callable[[int, int], TaskGraph]] = {"anyhow": anyhow, "layers": in_layers, "groups": in_groups}
+FAMILIES: dict[str, Callable[[int, int], TaskGraph]] = {"random": at_random, "layers": in_layers, "groups": in_groups}
 
 
 def against_metis() -> Table:
@@ -93,13 +93,13 @@ def against_the_optimum() -> Table:
     return table
 
 
-def whole_way() -> Table:
-    """Partition, consolidation, scheduling and processes together; nodes are twice as many as needed."""
+def end_to_end() -> Table:
+    """Partition, consolidation, scheduling and processes together, with twice as many nodes as needed."""
     table = Table(title="ra-stream from a graph to a placement", caption="aim: 10,000 tasks in under 30 s")
     for column in ("tasks", "nodes", "nodes used", "cut share", "seconds"):
         table.add_column(column, justify="right")
     for tasks, nodes in ((1_000, 20), (10_000, 100)):
-        graph = anyhow(tasks, 2)
+        graph = at_random(tasks, 2)
         problem = Problem(
             graph, _nodes(nodes, 2 * graph.demands[:, 0].sum() / nodes), Limits(weights=Weights(1.0, 0.0))
         )

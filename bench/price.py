@@ -1,8 +1,9 @@
-"""What elasticity costs: rows/s of word count, plain and as a topology: `python -m bench.price`.
+"""Price benchmark: throughput of word count as a plain query and as a topology.
 
-The same finite input goes through one plain Structured Streaming query, a topology fused into one query, the same
-topology with a query for each operator and a stream between them, and one with the source apart as well; in one
-session, with as many slots each, taking turns. The aims: fused at least 0.9 of plain, separate at least 0.6.
+Run with `python -m bench.price`. The same finite input goes through one plain Structured Streaming query, a topology
+fused into one query, the same topology with a query for each operator and a stream between them, and one with a
+separate query for the source; in one session, with as many slots each, alternating. The aims: fused at least 0.9 of
+plain, separate at least 0.6.
 """
 
 import argparse
@@ -30,16 +31,16 @@ from rheostat.topology import Operator, Source, Topology
 SLOTS = 3
 SUBSTREAMS = 4
 WORDS = 8
-DEADLINE_S = 120.0
+EXECUTORS_TIMEOUT_S = 120.0
 DEFAULT_PROFILE = 0
 PARTS = ("sentences", "split", "count")
 
 Drain = Callable[[], None]
-"""Returns when all input that is there has been counted."""
+"""Returns when all available input has been counted."""
 
 
 class Input:
-    """A folder of text files, all of them the same `rows` sentences under other names."""
+    """A folder of text files with the same `rows` sentences in each."""
 
     def __init__(self, folder: Path, rows: int, files_a_batch: int) -> None:
         rng = np.random.default_rng(7)
@@ -73,8 +74,8 @@ def discard(rows: DataFrame, batch: int) -> None:
 
 @contextmanager
 def plain(spark: SparkSession, given: Input, folder: Path) -> Iterator[Drain]:
-    """One query, as anybody would write it. Its executors go with it, as those of a topology do: warm ones would do
-    more the next time."""
+    """One query in plain Spark. Its executors are released afterwards, like those of a topology: warm executors would
+    be faster the next time."""
     allocation = Allocation(spark)
     allocation.request({DEFAULT_PROFILE: SLOTS})
     writer = count(split(given.read(spark))).writeStream.format("noop").outputMode("update")
@@ -93,7 +94,7 @@ def plain(spark: SparkSession, given: Input, folder: Path) -> Iterator[Drain]:
 def topology(
     spark: SparkSession, given: Input, folder: Path, executors: dict[str, int], fused: tuple[tuple[str, ...], ...] = ()
 ) -> Iterator[Drain]:
-    """The same as a topology under control. What no pool serves (a source alone) has one slot."""
+    """The same as a topology under control. A source with its own query has one slot outside the pools."""
     parts: list[Source | Operator] = [
         Source("sentences", reader=given.read),
         Operator("split", split, inputs="sentences", selectivity=WORDS),
@@ -129,25 +130,25 @@ VARIANTS = {"plain": plain, "fused": fused, "separate": separate, "all apart": a
 
 
 def await_(condition: Callable[[], bool]) -> None:
-    end_s = time.monotonic() + DEADLINE_S
+    end_s = time.monotonic() + EXECUTORS_TIMEOUT_S
     while not condition():
         if time.monotonic() > end_s:
-            raise SystemExit(f"error: executors did not come within {DEADLINE_S:.0f} s")
+            raise SystemExit(f"error: executors did not start within {EXECUTORS_TIMEOUT_S:.0f} s")
         time.sleep(0.05)
 
 
 def rows_per_second(spark: SparkSession, variant: str, arguments: argparse.Namespace) -> float:
-    """A first part of the input warms up code and executors, and is not counted."""
+    """The first part of the input warms up code and executors and is not counted."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         given = Input(folder / "sentences", arguments.rows, arguments.files_a_batch)
         given.add(arguments.warm_up)
         with VARIANTS[variant](spark, given, folder) as drain:
             drain()
-            begun_s = time.monotonic()
+            start_s = time.monotonic()
             given.add(arguments.files)
             drain()
-            took_s = time.monotonic() - begun_s
+            took_s = time.monotonic() - start_s
     return float(arguments.files * arguments.rows / took_s)
 
 
@@ -167,9 +168,9 @@ def measure(spark: SparkSession, arguments: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--rows", type=int, default=50_000, help="sentences in a file")
+    parser.add_argument("--rows", type=int, default=50_000, help="sentences per file")
     parser.add_argument("--files", type=int, default=150)
-    parser.add_argument("--warm-up", type=int, default=24, help="files that are not counted")
+    parser.add_argument("--warm-up", type=int, default=24, help="files before the measurement")
     parser.add_argument("--files-a-batch", type=int, default=6)
     parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=VARIANTS)
     arguments, _ = parser.parse_known_args()

@@ -1,7 +1,8 @@
-"""DRS's way out of a bad allocation on Spark, with no more executors: `python -m bench.recovery`.
+"""Recovery benchmark: DRS corrects a bad allocation on Spark without more executors.
 
-Three operators in a row, whose costs are emulated by waiting, start with most executors where the least work is. DRS
-looks on for a while and then may act, with as many executors as there are (problem (6), K_max).
+Run with `python -m bench.recovery`. A chain of three operators, whose costs are emulated by sleeping, starts with most
+executors at the operators with the least work. DRS only observes for a while and may then act, with the same number of
+executors (problem (6), K_max).
 """
 
 import argparse
@@ -11,21 +12,21 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench._trial import Contender, Trial, cluster, print_course
+from bench._trial import Contender, Trial, cluster, print_timeline
 from pyspark.sql import DataFrame, SparkSession
 
-from rheostat.cli.history import History
+from rheostat.cli.run_history import RunHistory
 from rheostat.load import Constant
 from rheostat.sla import SLA, Budget
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.streams.entry_times import entered_at
 from rheostat.topology import Operator, Source, Topology
-from rheostat.workloads.feeder import Make
+from rheostat.workloads.feeder import MakeRecord
 
 COSTS_S = {"parse": 0.005, "analyse": 0.050, "store": 0.010}
 BAD = {"parse": 2, "analyse": 1, "store": 2}
 RATE = 24.0
-"""Records a second: 1.2 times what one executor can analyse."""
+"""Records per second: 1.2 times what one executor of `analyse` can process."""
 
 
 def pipeline(folder: Path) -> Topology:
@@ -54,33 +55,33 @@ def waiting(cost_s: float) -> Any:
     return work
 
 
-def numbers() -> Make:
+def numbers() -> MakeRecord:
     return lambda time_s: {"value": int(1000 * time_s)}
 
 
-def latency_s(history: History, from_s: float, until_s: float) -> float:
-    """The median over the turns between two moments; where nothing came out, the oldest that waits stands for it."""
-    begun_s = history.moments[0].time_s
-    within = [moment for moment in history.moments if from_s <= moment.time_s - begun_s < until_s]
-    return median(moment.oldest_s if moment.latency_s is None else moment.latency_s for moment in within)
+def latency_s(history: RunHistory, from_s: float, until_s: float) -> float:
+    """The median over the turns in an interval; without results, the age of the oldest record in the backlog."""
+    start_s = history.turns[0].time_s
+    within = [turn for turn in history.turns if from_s <= turn.time_s - start_s < until_s]
+    return median(turn.oldest_s if turn.latency_s is None else turn.latency_s for turn in within)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--before", type=float, default=30.0, metavar="SECONDS", help="before DRS may act")
+    parser.add_argument("--before", type=float, default=30.0, metavar="SECONDS", help="time before DRS may act")
     parser.add_argument("--for", type=float, default=200.0, metavar="SECONDS", dest="duration")
     arguments, _ = parser.parse_known_args()
     total = sum(BAD.values())
     trial = Trial(pipeline, Constant(RATE), numbers, SLA("5s", "10s"), arguments.duration, BAD, Budget(total))
     with cluster() as nodes:
-        history = trial.run(nodes, Contender("drs", {"problem": "k_max"}), alone_s=arguments.before)
-    print(f"costs emulated by waiting: {COSTS_S} s a record, {RATE:g} records/s, {total} executors in all")
-    print_course(history)
+        history = trial.run(nodes, Contender("drs", {"problem": "k_max"}), observe_only_s=arguments.before)
+    print(f"costs emulated by sleeping: {COSTS_S} s per record, {RATE:g} records/s, {total} executors in total")
+    print_timeline(history)
     before_s = latency_s(history, arguments.before - 10, arguments.before)
-    worst_s = max(moment.oldest_s for moment in history.moments)
+    worst_s = max(turn.oldest_s for turn in history.turns)
     after_s = latency_s(history, arguments.duration - 30, arguments.duration)
-    print(f"latency before DRS acts: {before_s:.1f} s, at worst {worst_s:.1f} s, in the last 30 s {after_s:.1f} s")
-    print(f"executors: {BAD} before, {history.moments[-1].executors} after")
+    print(f"latency before DRS acts: {before_s:.1f} s, maximum {worst_s:.1f} s, in the last 30 s {after_s:.1f} s")
+    print(f"executors: {BAD} before, {history.turns[-1].executors} after")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""An operator whose records differ in cost, near its capacity, on Spark: `python -m bench.sensitive`.
+"""Value-sensitivity benchmark: an operator near its capacity whose records differ in cost, on Spark.
 
-Values are drawn from Zipf 1.5 and cost 1 to 64 units, in no order, which is emulated by waiting. `dabs` with OSG beside
-`dabs` with round robin, one after the other: same load, same budget. On average four executors have the work of 3.2,
-so that it matters how evenly each batch is spread over them. OSG has to learn first what values cost, and queues take
-their time to grow: the score is over all, and over what follows the first two minutes.
+Run with `python -m bench.sensitive`. Values are drawn from Zipf 1.5 and cost 1 to 64 units in random order, emulated by
+sleeping. `dabs` with OSG and `dabs` with round robin run one after the other with the same load and budget. The load
+keeps 3.2 of four executors busy on average, so that the balance within each batch matters. OSG first has to learn the
+costs of values, and backlogs take time to grow: the score is over the whole run, and over the time after the first two
+minutes.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench._trial import Contender, Trial, after, compared, print_score, print_score_head
+from bench._trial import Contender, Trial, after, compare, print_score, print_score_header
 from bench.osg import UNITS, VALUES, WEIGHTS
 from pyspark.sql import DataFrame, SparkSession
 
@@ -23,15 +24,15 @@ from rheostat.sla import SLA, Budget
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.streams.entry_times import entered_at
 from rheostat.topology import Operator, Source, Topology
-from rheostat.workloads.feeder import Make
+from rheostat.workloads.feeder import MakeRecord
 
 EXECUTORS = 4
 BUSY = 3.2
-"""The work that comes, in executors."""
+"""Executors that the load keeps busy."""
 GROUPINGS = ("osg", "round-robin")
 LEARNING_S = 120.0
-LOOK_ON_S = 16.0
-"""Nobody may act before: until then all that was measured is the trickle of the warm-up."""
+OBSERVE_ONLY_S = 16.0
+"""Until then no action is allowed: all measurements are from the low rate of the warm-up."""
 
 
 def sensitive(mean_s: float, folder: Path) -> Topology:
@@ -53,7 +54,7 @@ def reader(folder: Path) -> Callable[[SparkSession], DataFrame]:
     return read
 
 
-def values() -> Make:
+def values() -> MakeRecord:
     rng = np.random.default_rng(3)
     return lambda time_s: {"value": int(rng.choice(VALUES, p=WEIGHTS))}
 
@@ -61,9 +62,9 @@ def values() -> Make:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--groupings", nargs="+", default=GROUPINGS, choices=GROUPINGS)
-    parser.add_argument("--mean", type=float, default=0.5, help="seconds that a record takes")
+    parser.add_argument("--mean", type=float, default=0.5, help="mean seconds per record")
     parser.add_argument("--sla", default="20s/30s")
-    parser.add_argument("--for", type=float, default=300.0, dest="duration", help="seconds of each")
+    parser.add_argument("--for", type=float, default=300.0, dest="duration", help="seconds per run")
     arguments, _ = parser.parse_known_args()
     sla, rate = SLA.parse(arguments.sla), BUSY / arguments.mean
     trial = Trial(
@@ -71,12 +72,12 @@ def main() -> None:
         Budget(EXECUTORS), trickle=rate / 4,
     )  # fmt: skip
     contenders = {f"dabs, {grouping}": Contender("dabs", {"grouping": grouping}) for grouping in arguments.groupings}
-    histories = compared(trial, contenders, alone_s=LOOK_ON_S)
-    print(f"\ncosts emulated by waiting: {arguments.mean:g} s a record, {rate:.3g} records/s, SLA {sla}")
-    print_score_head()
+    histories = compare(trial, contenders, observe_only_s=OBSERVE_ONLY_S)
+    print(f"\ncosts emulated by sleeping: {arguments.mean:g} s per record, {rate:.3g} records/s, SLA {sla}")
+    print_score_header()
     for name, history in histories.items():
         print_score(name, history, sla)
-        print_score("  later on", after(history, LEARNING_S), sla)
+        print_score("  later", after(history, LEARNING_S), sla)
 
 
 if __name__ == "__main__":

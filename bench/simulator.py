@@ -1,8 +1,9 @@
-"""How fast the simulator is, and what its speed depends on: `python -m bench.simulator`.
+"""Simulator benchmark: speed of the simulator, and what it depends on.
 
-The aims: 3 million records/s through one M/M/4 operator, 1 million through a four-operator keyed topology under
-control, on one core; cost linear in records and logarithmic in executors; memory independent of the run's length.
-Times are processor time of this process, the best of a few runs, since other work on the machine only slows it down.
+Run with `python -m bench.simulator`. The aims: 3 million records/s through one M/M/4 operator, 1 million through a
+four-operator keyed topology under control, on one core; cost linear in records and logarithmic in executors; memory
+independent of the length of the run. Times are processor time of this process, the best of several runs, since other
+work on the machine can only slow it down.
 """
 
 import argparse
@@ -50,7 +51,7 @@ def cpu_s(work: Callable[[], object]) -> float:
 
 
 def mmk(servers: int) -> SimPlant:
-    """M/M/k with a shared queue, in units of the mean service time."""
+    """M/M/k with a shared queue; the unit of time is the mean service time."""
     model = OperatorModel(service=Service(mean=1.0), executors=servers, queues="shared")
     source = SourceModel(Constant(LOAD * servers))
     return SimPlant(SimModel(ONE, {"in": source}, {"op": model}, resolution_s=1000.0), np.random.default_rng(1))
@@ -68,14 +69,14 @@ def mmk_rate(servers: int, records: int, repeats: int) -> float:
 
 
 def keyed_plant(rate: float) -> SimPlant:
-    """Four operators of four to eight executors each, under a load that swings by half."""
+    """Four operators of four to eight executors each, under a load that varies by half."""
     models = {name: OperatorModel(service=Service(mean=3.5 / rate), executors=6) for name in KEYED.operators}
     source = SourceModel(Sine(base=rate, amplitude=rate / 2, period="5m"), weights=zipf(10_000, 0.3))
     return SimPlant(SimModel(KEYED, {"in": source}, models), np.random.default_rng(1))
 
 
 def under_control(rate: float, records: int) -> tuple[float, float, int]:
-    """Records and operator visits per second of processor time with the loop, and the changes that it made."""
+    """Records and operator visits per second of processor time with the loop, and the number of plan changes."""
     plant = keyed_plant(rate)
     goal = Goal(KEYED)
     policy = make_policy("threshold", goal, {"high": 0.85, "low": 0.4})
@@ -86,7 +87,7 @@ def under_control(rate: float, records: int) -> tuple[float, float, int]:
     return int(state.world[0].entered) / seconds, visits / seconds, controller.plan.revision
 
 
-def left_alone(rate: float, records: int) -> float:
+def without_loop(rate: float, records: int) -> float:
     """Records per second of processor time through the same topology without the loop."""
     plant = keyed_plant(rate)
     return records / cpu_s(lambda: plant.cluster.advance(records / rate))
@@ -109,8 +110,8 @@ def simpy_rate(records: int) -> float:
     servers = simpy.Resource(environment, SERVERS)
 
     def customer():  # type: ignore[no-untyped-def]
-        with servers.request() as turn:
-            yield turn
+        with servers.request() as request:
+            yield request
             yield environment.timeout(chance.expovariate(1.0))
 
     def arrivals():  # type: ignore[no-untyped-def]
@@ -123,7 +124,7 @@ def simpy_rate(records: int) -> float:
 
 
 def compile_s() -> float:
-    """Processor time to compile everything anew, in a process of its own with an empty cache."""
+    """Processor time to compile everything, in a new process with an empty cache."""
     with tempfile.TemporaryDirectory() as folder:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         command = [sys.executable, "-c", "from bench.simulator import mmk; mmk(4).cluster.advance(1.0)"]
@@ -143,14 +144,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=2_000_000)
     parser.add_argument("--repeats", type=int, default=5)
-    told, _ = parser.parse_known_args()
+    arguments, _ = parser.parse_known_args()
 
     mmk(SERVERS).cluster.advance(1.0)
-    rate = mmk_rate(SERVERS, told.records, told.repeats)
+    rate = mmk_rate(SERVERS, arguments.records, arguments.repeats)
     print(f"M/M/{SERVERS}: {rate / 1e6:.2f} million records/s (aim 3)")
     for load in (1_000.0, 10_000.0):
-        records, visits, changes = max(under_control(load, told.records // 4) for _ in range(told.repeats))
-        alone = max(left_alone(load, told.records // 4) for _ in range(told.repeats))
+        records, visits, changes = max(under_control(load, arguments.records // 4) for _ in range(arguments.repeats))
+        alone = max(without_loop(load, arguments.records // 4) for _ in range(arguments.repeats))
         print(
             f"four keyed operators under control at {load:,.0f}/s: {records / 1e6:.2f} million records/s (aim 1), ",
             end="",
@@ -158,16 +159,16 @@ def main() -> None:
         print(f"{visits / 1e6:.2f} million visits/s, {changes} changes; without the loop {alone / 1e6:.2f}")
 
     print("\nM/M/4 by records         million/s   bytes of tables")
-    for count in (told.records // 20, told.records // 4, told.records, told.records * 4):
-        print(f"{count:>16,} {mmk_rate(SERVERS, count, told.repeats) / 1e6:>15.2f} {table_bytes(count):>17,}")
+    for count in (arguments.records // 20, arguments.records // 4, arguments.records, arguments.records * 4):
+        print(f"{count:>16,} {mmk_rate(SERVERS, count, arguments.repeats) / 1e6:>15.2f} {table_bytes(count):>17,}")
     print("\nM/M/k by executors       million/s")
     for servers in (1, 10, 100, 1000):
-        print(f"{servers:>16,} {mmk_rate(servers, told.records, told.repeats) / 1e6:>15.2f}")
+        print(f"{servers:>16,} {mmk_rate(servers, arguments.records, arguments.repeats) / 1e6:>15.2f}")
 
-    print("\nthe same M/M/4 elsewhere")
+    print("\nthe same M/M/4 in other simulators")
     for name, other in (("simpy", simpy_rate(20_000)), ("ciw", ciw_rate(20_000))):
         print(f"{name:>16} {other:>12,.0f} records/s, {rate / other:,.0f} times slower")
-    print(f"\ncompilation, once for each state of the sources: {compile_s():.1f} s with imports")
+    print(f"\ncompilation, once after each change of the source code: {compile_s():.1f} s including imports")
 
 
 if __name__ == "__main__":

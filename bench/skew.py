@@ -1,8 +1,9 @@
-"""Latency under skew whose hot keys change, on Spark: `python -m bench.skew`.
+"""Skew benchmark: latency on Spark under skew with changing hot keys.
 
-A keyed operator whose cost is emulated by waiting. All the time most of the load falls on the substreams that one
-executor starts with, and every phase on those of another. In all there are executors enough: the load must only be
-shared out better. `streamswitch` beside `drs` and `drs-lb`, one after the other: same load, same budget.
+Run with `python -m bench.skew`. A keyed operator whose cost is emulated by sleeping. Most of the load always falls on
+the initial substreams of one executor, in every phase of another one. There are enough executors in total; the load
+only has to be balanced better. `streamswitch`, `drs` and `drs-lb` run one after the other with the same load and
+budget.
 """
 
 import argparse
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench._trial import Contender, Trial, compared, print_score, print_score_head
+from bench._trial import Contender, Trial, compare, print_score, print_score_header
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.load import Constant
@@ -20,20 +21,20 @@ from rheostat.sla import SLA, Budget
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.streams.entry_times import entered_at
 from rheostat.topology import Operator, Source, Topology
-from rheostat.workloads.feeder import Make
+from rheostat.workloads.feeder import MakeRecord
 
 COST_S = 0.02
 RATE = 80.0
-"""Records a second: the work of 1.6 executors."""
+"""Records per second: work for 1.6 executors."""
 EXECUTORS = 4
-MOST = 6
+MAX_EXECUTORS = 6
 SUBSTREAMS = 12
 KEYS = 64
 HOT_SHARE = 0.6
-"""Of the load, on the substreams of one executor: 0.96 of what it can do, more than batches leave room for."""
+"""Share of the load on the substreams of one executor: 0.96 of its capacity, too much with the overhead of batches."""
 PHASE_S = 50.0
-LOOK_ON_S = 16.0
-"""Nobody may act before: until then all that was measured is the trickle of the warm-up."""
+OBSERVE_ONLY_S = 16.0
+"""Until then no action is allowed: all measurements are from the low rate of the warm-up."""
 POLICIES: dict[str, dict[str, Any]] = {"streamswitch": {}, "drs": {}, "drs-lb": {}}
 
 
@@ -56,11 +57,11 @@ def match(order: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"stock": order["stock"]}
 
 
-def orders() -> Make:
-    """Orders whose hot stocks belong to another executor in each phase."""
+def orders() -> MakeRecord:
+    """Orders whose hot stocks are on another executor in each phase."""
     rng = np.random.default_rng(7)
-    homes = [substream_of(stock) * EXECUTORS // SUBSTREAMS for stock in range(KEYS)]
-    shares = [_shares(np.array(homes) == executor) for executor in range(EXECUTORS)]
+    initial_executors = [substream_of(stock) * EXECUTORS // SUBSTREAMS for stock in range(KEYS)]
+    shares = [_shares(np.array(initial_executors) == executor) for executor in range(EXECUTORS)]
 
     def make(time_s: float) -> dict[str, Any]:
         hot = int(time_s / PHASE_S) % EXECUTORS
@@ -74,7 +75,7 @@ def _shares(is_hot: np.ndarray) -> Any:
 
 
 def substream_of(key: int) -> int:
-    """Where Spark sends an int: Murmur3 with seed 42, modulo the number of partitions."""
+    """The partition of an int in Spark: Murmur3 with seed 42, modulo the number of partitions."""
     mixed = _rotated(key * 0xCC9E2D51, 15) * 0x1B873593
     mixed = _rotated(42 ^ (mixed & 0xFFFFFFFF), 13) * 5 + 0xE6546B64
     mixed = (mixed & 0xFFFFFFFF) ^ 4
@@ -97,11 +98,14 @@ def main() -> None:
     arguments, _ = parser.parse_known_args()
     sla = SLA.parse(arguments.sla)
     duration_s = arguments.phases * PHASE_S
-    trial = Trial(keyed, Constant(RATE), orders, sla, duration_s, {"match": EXECUTORS}, Budget(MOST))
+    trial = Trial(keyed, Constant(RATE), orders, sla, duration_s, {"match": EXECUTORS}, Budget(MAX_EXECUTORS))
     contenders = {policy: Contender(policy, POLICIES[policy]) for policy in arguments.policies}
-    histories = compared(trial, contenders, alone_s=LOOK_ON_S)
-    print(f"\ncosts emulated by waiting: {COST_S} s a record, {RATE:g} records/s, SLA {sla}, at most {MOST} executors")
-    print_score_head()
+    histories = compare(trial, contenders, observe_only_s=OBSERVE_ONLY_S)
+    print(
+        f"\ncosts emulated by sleeping: {COST_S} s per record, {RATE:g} records/s, SLA {sla}, "
+        f"at most {MAX_EXECUTORS} executors"
+    )
+    print_score_header()
     for policy, history in histories.items():
         print_score(policy, history, sla)
 

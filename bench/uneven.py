@@ -1,8 +1,9 @@
-"""An executor that is slower than the others, on Spark: `python -m bench.uneven`.
+"""Uneven executors benchmark: one executor is slower than the others, on Spark.
 
-A stateless operator whose cost is emulated by waiting, three times as long on one of its three executors, under a
-constant load. Spread round robin a third of the rows wait for that one; load-aware (PA-SPS) whoever is free takes the
-next. Neither changes the number of executors. Then the same with executors that are alike, for what it costs.
+Run with `python -m bench.uneven`. A stateless operator whose cost is emulated by sleeping, three times as long on one
+of its three executors, under a constant load. With round robin a third of the rows wait for the slow executor; with
+load-aware grouping (PA-SPS) the next rows go to an executor that is free. Neither changes the number of executors. Then
+the same with equal executors, to measure the overhead.
 """
 
 import argparse
@@ -13,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench._trial import Contender, Trial, compared, print_score, print_score_head
+from bench._trial import Contender, Trial, compare, print_score, print_score_header
 from bench.peak import numbers, reader
 
-from rheostat.cli.history import History
+from rheostat.cli.run_history import RunHistory
 from rheostat.load import Constant
 from rheostat.sla import SLA, Budget
 from rheostat.spark.query.per_record.record_function import per_record
@@ -26,7 +27,7 @@ COST_S = 0.05
 SLOWER = 3.0
 EXECUTORS = 3
 RATE = 24.0
-"""Records a second: work for 1.2 executors, of the 2.33 that there are."""
+"""Records per second: work for 1.2 executors, with a capacity of 2.33."""
 GROUPINGS = ("round-robin", "load-aware")
 
 
@@ -37,16 +38,16 @@ def topology(slower: float, folder: Path) -> Topology:
 
 
 def working(slower: float, chosen: Path) -> Callable[[dict[str, Any]], Iterator[dict[str, Any]]]:
-    """What costs more on the executor that comes first: its Python workers are children of one process."""
+    """A function that is slower on the first executor that calls it, whose Python workers share a parent process."""
 
     def work(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        time.sleep(COST_S * (slower if first_come(chosen, os.getppid()) else 1.0))
+        time.sleep(COST_S * (slower if is_first(chosen, os.getppid()) else 1.0))
         yield {"value": record["value"]}
 
     return work
 
 
-def first_come(chosen: Path, process: int) -> bool:
+def is_first(chosen: Path, process: int) -> bool:
     try:
         with chosen.open("x") as file:
             file.write(str(process))
@@ -56,13 +57,13 @@ def first_come(chosen: Path, process: int) -> bool:
 
 
 def contender(grouping: str) -> Contender:
-    """It spreads rows as told, and never gets to another decision."""
+    """A policy that sets `grouping` and makes no further decision."""
     return Contender("psps", {"grouping": grouping, "td": "1h"})
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--for", type=float, default=60.0, dest="duration", help="seconds of each")
+    parser.add_argument("--for", type=float, default=60.0, dest="duration", help="seconds per run")
     parser.add_argument("--sla", default="5s/10s")
     arguments, _ = parser.parse_known_args()
     sla = SLA.parse(arguments.sla)
@@ -71,19 +72,19 @@ def main() -> None:
             partial(topology, slower), Constant(RATE), numbers, sla, arguments.duration, {"work": EXECUTORS},
             Budget(EXECUTORS),
         )  # fmt: skip
-        histories = compared(trial, {grouping: contender(grouping) for grouping in GROUPINGS})
+        histories = compare(trial, {grouping: contender(grouping) for grouping in GROUPINGS})
         times = f"{slower:g} times that on one of {EXECUTORS} executors"
-        print(f"\n{COST_S} s a record, {times}; {RATE:g} records/s, SLA {sla}")
-        print_score_head()
+        print(f"\n{COST_S} s per record, {times}; {RATE:g} records/s, SLA {sla}")
+        print_score_header()
         for grouping, history in histories.items():
             print_score(grouping, history, sla)
             print(
-                f"  mean latency {mean_latency_s(history):.1f} s, {history.moments[-1].oldest_s:.1f} s old at the end"
+                f"  mean latency {mean_latency_s(history):.1f} s, oldest at the end {history.turns[-1].oldest_s:.1f} s"
             )
 
 
-def mean_latency_s(history: History) -> float:
-    known = [moment.latency_s for moment in history.moments if moment.latency_s is not None]
+def mean_latency_s(history: RunHistory) -> float:
+    known = [turn.latency_s for turn in history.turns if turn.latency_s is not None]
     return sum(known) / len(known)
 
 

@@ -1,7 +1,7 @@
-"""What a policy would have decided on what another one saw: any policy over the snapshots of a journal.
+"""Replay: the decisions of any policy on the recorded snapshots of a journal, compared with the recorded decisions.
 
-The plans are those that were in force: a replay cannot know what the plant would have done under others. The same
-policy with the same options decides the same again.
+The plans are the recorded ones: a replay cannot know how the plant would have behaved under other plans. The same
+policy with the same options makes the same decisions again.
 """
 
 from collections import Counter, defaultdict
@@ -60,15 +60,15 @@ class ReplayReport:
     def text(self, limit: int = 20) -> str:
         """For a terminal: the counts, and the first `limit` differences."""
         lines = [
-            f"{self.snapshots} snapshots replayed with {self.policy} {_listed(self.options)}".rstrip(),
+            f"{self.snapshots} snapshots replayed with {self.policy} ({_listed(self.options)})",
             f"recorded: {_listed(self.recorded) or 'only holds'}",
             f"replayed: {_listed(self.replayed) or 'only holds'}",
-            f"the same in {self.agreed} decisions, otherwise in {len(self.differences)}",
+            f"{self.agreed} decisions are the same, {len(self.differences)} differ",
         ]
         if self.failures:
             lines.append(f"the policy failed on {self.failures} snapshots")
         if not self.complete:
-            lines.append("old snapshots are gone: the policy starts without what it remembered then")
+            lines.append("the oldest snapshots have been deleted: the policy starts without its earlier memory")
         lines += [f"  {difference}" for difference in self.differences[:limit]]
         if len(self.differences) > limit:
             lines.append(f"  and {len(self.differences) - limit} more")

@@ -57,7 +57,7 @@ def test_a_scenario_says_what_runs_and_what_is_promised(tmp_path: Path) -> None:
         ('duration = "30s"', "", "missing required field 'duration'"),
         ("executors = 2", "executors = 0", "operator[0].executors, which is 0"),
         ('{ mean = "10ms" }', '{ mean = "10ms", spread = 3.5 }', "operator[0].service.spread, which is 3.5"),
-        ("executors = 2", "executors = 2_000_000_000", "executors 2,000,000,000 is more than the 100,000"),
+        ("executors = 2", "executors = 2_000_000_000", "executors 2,000,000,000 is more than the limit of 100,000"),
         ("executors = 2", "executors = 2\nkey = 'k'\nsubstreams = 1_000_000_000", "substreams 1,000,000,000 is more"),
         ("executors = 2", "executors = 2\noutputs = { good = 'much' }", "got 'str' - at operator[0].outputs"),
         ("executors = 2", "executors = 2\nqueues = 'none'", "which is 'none': use one of own, shared, batches"),

@@ -27,6 +27,7 @@ def test_an_endless_T_ra_is_the_passive_mode(t_ra):
     ("wrong", "words"),
     [
         ({"period": 0}, "period 0 must be longer than zero"),
+        ({"period": "1us"}, "period '1us' is too short: give at least 1ms"),
         ({"t_ra": "soon"}, "t_ra 'soon' is not a duration"),
         ({"max_age": -1}, "max_age -1 is not a duration"),
         ({"patience": "0s"}, "patience '0s' must be longer than zero"),

@@ -5,7 +5,7 @@ import pytest
 
 from rheostat.errors import ConfigError, InfeasibleError, TopologyError
 from rheostat.queueing import MicroBatch, Network, assign_processors, min_processors, mmk
-from rheostat.queueing.planfile import ASSUMED_BATCH_S, network_of, parse, plan, read
+from rheostat.queueing.planfile import ASSUMED_BATCH_S, MODELS, network_of, parse, plan, read
 
 VLD = {
     "external_rate": 13,
@@ -142,6 +142,7 @@ def test_an_unknown_model_is_refused_with_a_hint():
     ("changes", "message"),
     [
         ({"operators": operator(service_rate=0)}, r"operator 'a': service rate 0\.0"),
+        ({"operators": operator(service_rate=1e-308)}, r"operator 'a': service rate 1e-308 is too low"),
         ({"operators": operator(service_rate="fast")}, r"Expected 'float', got 'str' .*operators\[0\].service_rate"),
         ({"operators": operator(servicerate=1)}, "unknown field 'servicerate'"),
         ({"operators": operator(arrival_rate=None)}, "operator 'a' has no arrival_rate"),
@@ -177,7 +178,9 @@ def test_a_file_is_read_from_disk_and_named_in_errors(tmp_path):
         read(tmp_path / "none.json")
 
 
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("goal", [{"k_max": 10}, {"t_max_s": 1.0}])
-def test_a_load_for_more_executors_than_there_are_anywhere_is_refused(goal):
+def test_a_load_for_more_executors_than_there_are_anywhere_is_refused(goal, model):
+    huge = file_of(external_rate=1e300, operators=operator(arrival_rate=1e300, service_rate=1.0))
     with pytest.raises(ConfigError, match=r"the load needs 1e\+300 executors, .*check the rates"):
-        plan(file_of(external_rate=1e300, operators=operator(arrival_rate=1e300, service_rate=1.0)), **goal)
+        plan(huge, model=model, **goal)

@@ -64,6 +64,10 @@ class TestMMk:
         with pytest.raises(ConfigError, match=f"service rate {rate}"):
             mmk(1, rate)
 
+    def test_a_service_rate_too_low_for_any_number_of_executors_is_refused(self):
+        with pytest.raises(ConfigError, match="service rate 1e-308 is too low for an arrival rate of 10"):
+            mmk(10, 1e-308)
+
 
 class TestGIGk:
     def test_eq_5_stretches_the_queueing_delay_by_the_mean_of_both_variations(self):

@@ -29,10 +29,10 @@ def fed(folder: Path, count: int) -> list[dict[str, str]]:
 
 
 def test_every_record_has_the_moment_at_which_it_was_due(tmp_path: Path) -> None:
-    told = fed(tmp_path / "in", 100)
-    moments = [datetime.fromisoformat(record["entered"]).timestamp() for record in told]
+    written = fed(tmp_path / "in", 100)
+    moments = [datetime.fromisoformat(record["entered"]).timestamp() for record in written]
     assert moments == sorted(moments)
-    own_times = [float(record["text"]) for record in told]
+    own_times = [float(record["text"]) for record in written]
     gaps = np.diff(own_times)
     assert np.allclose(gaps, 1 / 500, atol=0.0011)  # evenly spaced, whatever the machine did meanwhile
 

@@ -1,4 +1,7 @@
-"""The command line, one file for each command. A user's mistake ends with a sentence, not with a trace."""
+"""Command line: the `rheostat` command, with one module for each subcommand in `commands`.
+
+A user error ends with one line on the error output and exit code 2, never with a traceback.
+"""
 
 import sys
 from importlib.metadata import version
@@ -6,11 +9,10 @@ from typing import Annotated
 
 import typer
 
-from rheostat.cli import (
+from rheostat.cli.commands import (
     cluster,
     demo,
     doctor,
-    error_messages,
     forecast,
     forecaster,
     place,
@@ -21,12 +23,13 @@ from rheostat.cli import (
     run,
     simulate,
 )
+from rheostat.cli.error_messages import message_for
 from rheostat.errors import RheostatError
 
 app = typer.Typer(name="rheostat", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("demo")(demo.demo)
 app.command("run")(run.run_application)
-app.command("doctor")(doctor.examine)
+app.command("doctor")(doctor.check_spark)
 app.command("simulate")(simulate.simulate_scenario)
 app.command("policies")(policies.list_policies)
 app.command("replay")(replay.replay_journal)
@@ -38,8 +41,8 @@ app.command("reproduce")(reproduce.reproduce)
 app.add_typer(cluster.app, name="cluster")
 
 
-def _tell_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         print(f"rheostat {version('rheostat')}")
         raise typer.Exit
 
@@ -47,7 +50,7 @@ def _tell_version(wanted: bool) -> None:
 @app.callback()
 def common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and end.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Keep PySpark streaming pipelines within a latency SLA on as few executors as possible."""
@@ -60,7 +63,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        message = error_messages.told(error)
+        message = message_for(error)
         if message is None:
             raise
         if message:

@@ -1,4 +1,4 @@
-"""`python -m rheostat.cli` is the same as `rheostat`."""
+"""Entry point of `python -m rheostat.cli`, the same as `rheostat`."""
 
 from rheostat.cli import main
 

@@ -1,4 +1,4 @@
-"""What went wrong, in one line, where it is the user's to mend and not a defect of ours."""
+"""Error messages: one line for every error that the user can fix. Other errors are defects and keep their traceback."""
 
 from types import MappingProxyType
 from typing import Any
@@ -8,40 +8,40 @@ import typer
 from rheostat.errors import RheostatError
 
 _UsageError: Any = typer.BadParameter.__mro__[1]
-"""A command line that cannot be understood. typer gives this class no public name."""
+"""An invalid command line. typer gives this class no public name."""
 
 _EXTRAS = MappingProxyType({"pyspark": "spark", "uvicorn": "serve"})
-"""Libraries that whole commands need, and the extra that brings them."""
+"""Libraries that whole commands need, and the extra that installs them."""
 
 
-def told(error: Exception) -> str | None:
-    """The line to print for `error`, or None if it must not be hidden."""
+def message_for(error: Exception) -> str | None:
+    """The line to print for `error`, or None if it is a defect and must be raised."""
     match error:
         case RheostatError():
             return str(error)
         case _UsageError():
-            return _usage(error)
+            return _usage_message(error)
         case ModuleNotFoundError() if (library := (error.name or "").partition(".")[0]) in _EXTRAS:
             return f"this command needs {library}: pip install 'rheostat[{_EXTRAS[library]}]'"
-        case OSError():  # a full disk, a folder that is not ours
+        case OSError():  # a full disk, a folder without write permission
             return f"{error.filename or 'the output'}: {error.strerror or error}"
         case MemoryError():
-            return f"there is not enough memory for this: {error}"
+            return f"not enough memory: {error}"
     return None
 
 
-def _usage(error: Any) -> str:
-    """typer's own words, the value that they may leave out, and where help is; "" where it has shown the help."""
-    words = " ".join(error.format_message().split()).rstrip(".")
-    if not words:
+def _usage_message(error: Any) -> str:
+    """typer's message with the rejected value and a pointer to --help; "" if typer has already printed the help."""
+    message = " ".join(error.format_message().split()).rstrip(".")
+    if not message:
         return ""
-    given = _given(error)
-    value = "" if given is None or given in words else f" (given: {given})"
+    given = _rejected_value(error)
+    value = "" if given is None or given in message else f" (given: {given})"
     path = error.ctx.command_path if error.ctx else "rheostat"
-    return f"{words[0].lower()}{words[1:]}{value} (see {path} --help)"
+    return f"{message[0].lower()}{message[1:]}{value} (see {path} --help)"
 
 
-def _given(error: Any) -> str | None:
-    """The value that could not be read: pydantic, with which newer typers read them, keeps it in its error."""
+def _rejected_value(error: Any) -> str | None:
+    """The value that could not be parsed. Newer versions of typer parse with pydantic, whose error has it."""
     reasons: list[Any] = getattr(error.__cause__, "errors", list)()
     return repr(reasons[0]["input"]) if reasons else None

@@ -1,1 +1,1 @@
-"""Policies tried out on scenarios: whole runs, from a file to a table of results."""
+"""Experiments: scenarios simulated under policies, from a scenario file to a table of results."""

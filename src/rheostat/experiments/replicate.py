@@ -1,7 +1,6 @@
-"""The same scenario with many seeds, in as many processes as wanted: means with confidence intervals.
+"""Replication: one scenario simulated with many seeds, in one or more processes; means with confidence intervals.
 
-Each run has its own seed and shares nothing with the others, so the results are the same for any number of
-processes.
+Runs share nothing, so the results do not depend on the number of processes.
 """
 
 import math
@@ -38,19 +37,19 @@ def replicate(
     processes: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> list[Result]:
-    """One result for each seed, in the order of the seeds; `progress` is told how many are done."""
+    """One result for each seed, in the order of the seeds; `progress` is called with the number of finished runs."""
     if processes < 1:
         raise ConfigError(f"processes {processes!r} must be at least 1")
     run = partial(_run, scenario, policy, options)
     if processes == 1:
-        return _collected(map(run, seeds), progress)
+        return _collect(map(run, seeds), progress)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        return _collected(pool.map(run, seeds), progress)
+        return _collect(pool.map(run, seeds), progress)
 
 
 def means(results: Sequence[Result]) -> dict[str, Mean]:
-    """The mean of each figure that every run has."""
+    """The mean of every figure that all runs have."""
     found = {}
     for figure in FIGURES:
         values = [getattr(result, figure) for result in results]
@@ -71,7 +70,7 @@ def _run(scenario: Scenario, policy: str | None, options: Mapping[str, Any] | No
     return simulate(scenario, policy, options, seed=seed)
 
 
-def _collected(results: Any, progress: Callable[[int], None] | None) -> list[Result]:
+def _collect(results: Any, progress: Callable[[int], None] | None) -> list[Result]:
     collected: list[Result] = []
     for result in results:
         collected.append(result)
@@ -80,13 +79,13 @@ def _collected(results: Any, progress: Callable[[int], None] | None) -> list[Res
     return collected
 
 
-def _t_quantile(freedom: int) -> float:
-    """The 97.5 % point of Student's t, by Cornish and Fisher's expansion: within 0.5 % from 3 degrees on."""
+def _t_quantile(degrees: int) -> float:
+    """The 97.5 % quantile of Student's t (Cornish-Fisher expansion), within 0.5 % for 3 or more degrees of freedom."""
     exact = {1: 12.706, 2: 4.303}
-    if freedom in exact:
-        return exact[freedom]
+    if degrees in exact:
+        return exact[degrees]
     z = 1.959964
     g1 = (z**3 + z) / 4
     g2 = (5 * z**5 + 16 * z**3 + 3 * z) / 96
     g3 = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return z + g1 / freedom + g2 / freedom**2 + g3 / freedom**3
+    return z + g1 / degrees + g2 / degrees**2 + g3 / degrees**3

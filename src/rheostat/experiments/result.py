@@ -1,12 +1,12 @@
-"""What a simulated run came to: the figures by which policies are compared."""
+"""Result: the figures of one simulated run, by which policies are compared."""
 
 import math
 
 import msgspec
 import numpy as np
 
-from rheostat.experiments.foresight import Foresight
-from rheostat.experiments.needed import peak_executors
+from rheostat.experiments.needed_executors import peak_executors
+from rheostat.experiments.prediction_errors import PredictionErrors
 from rheostat.sim.cluster import Cluster
 from rheostat.sim.histogram import BINS, quantile
 from rheostat.sim.score import Scoreboard
@@ -31,13 +31,12 @@ class OperatorResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole run. Latency is from the entry of a record until everything derived from it is done.
+    """A whole run. Latency is the time from the entry of a record until everything derived from it is completed.
 
-    `success_rate` is that of the end-to-end SLA, or the mean over the operators' SLAs where there is none.
-    `mean_executors` counts those that served, `executor_seconds` all that were paid for: starting and warm ones too.
-    `saved_resources` is 1 − mean executors / those that the highest peak would need (PA-SPS), and
-    `saved_executor_seconds` counts all that were paid for instead. `processed_share` is what completed of what
-    arrived, `foresight` how well input and executors were foreseen.
+    `success_rate` is that of the end-to-end SLA, or the mean over the operators' SLAs without one. `mean_executors`
+    counts active executors, `executor_seconds` all that are paid for, including starting and standby ones.
+    `saved_resources` is 1 − mean executors / executors that the peak rate needs (PA-SPS); `saved_executor_seconds` is
+    the same with all paid executors. `processed_share` is the share of the arrived records that were completed.
     """
 
     scenario: str
@@ -64,12 +63,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     saved_executor_seconds: float
     throughput_degradation: float | None
     processed_share: float | None
-    foresight: Foresight
+    prediction_errors: PredictionErrors
     operators: dict[str, OperatorResult]
 
 
 def figures(cluster: Cluster, board: Scoreboard, goal: Goal, duration_s: float) -> dict[str, object]:
-    """Everything in a `Result` that can be read off the cluster and its score."""
+    """The fields of a `Result` that come from the cluster and its scoreboard."""
     world = cluster.state.world[0]
     paid = _executor_seconds(cluster)
     served = _executor_seconds(cluster, serving_only=True)

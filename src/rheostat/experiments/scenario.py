@@ -1,6 +1,6 @@
-"""A scenario file: topology, load, cluster, SLAs, budget and policy of one simulated run, in TOML.
+"""Scenario: topology, load, cluster, SLAs, budget and policy of one simulated run, read from a TOML file.
 
-`docs/scenarios.md` describes every field; examples stand in `scenarios/`.
+`docs/scenarios.md` describes every field; `scenarios/` has examples.
 """
 
 import math
@@ -13,19 +13,19 @@ import msgspec
 
 from rheostat.duration import Duration, positive_seconds, seconds
 from rheostat.errors import ConfigError, RheostatError
-from rheostat.experiments.scenario_mistakes import in_words
+from rheostat.experiments.scenario_errors import error_message
 from rheostat.load import shape_from, skew_from
 from rheostat.loop.options import LoopOptions
 from rheostat.sim.model import Bursts, ClusterModel, NotNegative, OperatorModel, SimModel, SourceModel, Spec
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.topology import Operator, Source, Topology
 
-MOST = 100_000
-"""Executors or substreams of one operator: beyond what clusters have, within the memory of a simulation."""
+MAX_PER_OPERATOR = 100_000
+"""Executors or substreams: more than any cluster has, and still within the memory of a simulation."""
 
 
 class SourceTable(Spec, frozen=True):
-    """A `[[source]]`: `load` and `keys` as `rheostat.load` reads them; `arrivals` names the process."""
+    """A `[[source]]`: `load` and `keys` as `rheostat.load` reads them; `arrivals` names the arrival process."""
 
     name: str
     load: Any
@@ -38,7 +38,7 @@ class SourceTable(Spec, frozen=True):
 
 
 class OperatorTable(OperatorModel, frozen=True, kw_only=True):
-    """An `[[operator]]`: where it stands in the topology, and how it serves."""
+    """An `[[operator]]`: its place in the topology and its service."""
 
     name: str
     inputs: tuple[str, ...]
@@ -71,7 +71,7 @@ class PolicyTable(Spec, frozen=True):
 
 
 class ScenarioFile(Spec, frozen=True):
-    """The whole file, as it is written."""
+    """The whole file as written."""
 
     name: str
     duration: Duration
@@ -88,7 +88,7 @@ class ScenarioFile(Spec, frozen=True):
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario that was read and checked."""
+    """A scenario that has been read and validated."""
 
     name: str
     duration_s: float
@@ -100,45 +100,45 @@ class Scenario:
 
 
 def read_scenario(path: Path) -> Scenario:
-    """The scenario in the file at `path`; whatever is wrong with it is named with the file."""
+    """The scenario in the file at `path`; every error names the file."""
     content: dict[str, Any] = {}
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         return make_scenario(msgspec.convert(content, ScenarioFile), path.parent)
     except FileNotFoundError:
-        raise ConfigError(f"scenario {str(path)!r} does not exist: name a TOML file") from None
+        raise ConfigError(f"scenario {str(path)!r} does not exist: give a TOML file") from None
     except OSError as error:
         raise ConfigError(f"scenario {str(path)!r} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"scenario {path}: not a TOML file: {error}") from None
     except msgspec.ValidationError as error:
-        raise ConfigError(f"scenario {path}: {in_words(error, content)}") from None
+        raise ConfigError(f"scenario {path}: {error_message(error, content)}") from None
     except RheostatError as error:
         raise type(error)(f"scenario {path}: {error}") from None
 
 
-def make_scenario(told: ScenarioFile, folder: Path) -> Scenario:
-    """The scenario that `told` describes; files it names are looked for in `folder`."""
-    _check_all_durations(told)
-    topology = Topology(told.name, [*(Source(table.name) for table in told.source), *map(_operator, told.operator)])
+def make_scenario(file: ScenarioFile, folder: Path) -> Scenario:
+    """The scenario that `file` describes; files that it refers to are searched in `folder`."""
+    _check_all_durations(file)
+    topology = Topology(file.name, [*(Source(table.name) for table in file.source), *map(_operator, file.operator)])
     model = SimModel(
         topology,
-        sources={table.name: _source(table, folder) for table in told.source},
-        operators={table.name: _operator_model(table) for table in told.operator},
-        values={table.name: skew_from(table.keys, folder) for table in told.operator if table.keys},
-        cluster=told.cluster,
-        resolution_s=positive_seconds(told.resolution, "resolution"),
+        sources={table.name: _source(table, folder) for table in file.source},
+        operators={table.name: _operator_model(table) for table in file.operator},
+        values={table.name: skew_from(table.keys, folder) for table in file.operator if table.keys},
+        cluster=file.cluster,
+        resolution_s=positive_seconds(file.resolution, "resolution"),
     )
-    slas = tuple(SLA(s.latency, s.window, operator=s.operator, path=s.path) for s in told.sla)
-    budget = Budget(told.budget.total, told.budget.least, told.budget.most)
+    slas = tuple(SLA(s.latency, s.window, operator=s.operator, path=s.path) for s in file.sla)
+    budget = Budget(file.budget.total, file.budget.least, file.budget.most)
     return Scenario(
-        name=told.name,
-        duration_s=positive_seconds(told.duration, "duration"),
+        name=file.name,
+        duration_s=positive_seconds(file.duration, "duration"),
         model=model,
         goal=Goal(topology, slas, budget),
-        loop=LoopOptions(told.period, t_ra=told.t_ra),
-        policy=told.policy.name,
-        policy_options=told.policy.options,
+        loop=LoopOptions(file.period, t_ra=file.t_ra),
+        policy=file.policy.name,
+        policy_options=file.policy.options,
     )
 
 
@@ -156,8 +156,10 @@ def _operator(table: OperatorTable) -> Operator:
 
 def _operator_model(table: OperatorTable) -> OperatorModel:
     for what, number in (("executors", table.executors), ("standby", table.standby), ("substreams", table.substreams)):
-        if number is not None and number > MOST:
-            raise ConfigError(f"operator {table.name!r}: {what} {number:,} is more than the {MOST:,} there is room for")
+        if number is not None and number > MAX_PER_OPERATOR:
+            raise ConfigError(
+                f"operator {table.name!r}: {what} {number:,} is more than the limit of {MAX_PER_OPERATOR:,}"
+            )
     return OperatorModel(**{field: getattr(table, field) for field in OperatorModel.__struct_fields__})
 
 
@@ -168,10 +170,12 @@ def _source(table: SourceTable, folder: Path) -> SourceModel:
     if table.scv is None and table.arrivals not in _ARRIVALS:
         known = ", ".join(_ARRIVALS)
         raise ConfigError(
-            f"source {table.name!r}: arrivals {table.arrivals!r} is not known: use one of {known}, or give an scv"
+            f"source {table.name!r}: arrivals {table.arrivals!r} is unknown: use one of {known}, or give an scv"
         )
     if table.bursts is not None and not all(map(math.isfinite, table.bursts.factors())):
-        raise ConfigError(f"source {table.name!r}: bursts of factor {table.bursts.factor!r} must have a finite one")
+        raise ConfigError(
+            f"source {table.name!r}: bursts of factor {table.bursts.factor!r} are not possible: give a finite factor"
+        )
     return SourceModel(
         load=shape_from(table.load, folder),
         scv=_ARRIVALS[table.arrivals] if table.scv is None else table.scv,
@@ -182,13 +186,13 @@ def _source(table: SourceTable, folder: Path) -> SourceModel:
     )
 
 
-def _check_all_durations(told: ScenarioFile) -> None:
-    """Refuse what the simulator would stumble over only when it first needs it."""
-    for source in told.source:
+def _check_all_durations(file: ScenarioFile) -> None:
+    """Refuse invalid durations now; the simulator would only notice when it first needs them."""
+    for source in file.source:
         _check_durations(source, f"source {source.name!r}")
-    for operator in told.operator:
+    for operator in file.operator:
         _check_durations(operator, f"operator {operator.name!r}")
-    _check_durations(told.cluster, "cluster")
+    _check_durations(file.cluster, "cluster")
 
 
 def _check_durations(table: Spec, where: str) -> None:

@@ -1,4 +1,4 @@
-"""One scenario, one policy, one seed: a run of the control loop on the simulated plant."""
+"""Simulation: one run of the control loop on the simulated plant, for one scenario, policy and seed."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rheostat.experiments.foresight import Foreseen
+from rheostat.experiments.prediction_errors import PredictionErrorTracker
 from rheostat.experiments.result import Result, figures
 from rheostat.experiments.scenario import Scenario
 from rheostat.journal import Journal, NullJournal
@@ -18,10 +18,10 @@ from rheostat.sim.plant import SimPlant, initial_plan
 from rheostat.sim.score import Scoreboard
 
 Progress = Callable[[float], None]
-"""Told how many simulated seconds have passed."""
+"""Called with the simulated seconds that have passed."""
 
 Watcher = Callable[[Cluster], None]
-"""May note on the cluster's agenda when it wants to look at it; must change nothing."""
+"""May schedule observations of the cluster on its agenda; must not change anything."""
 
 
 def simulate(
@@ -35,10 +35,10 @@ def simulate(
     listeners: Sequence[Listener] = (),
     watchers: Sequence[Watcher] = (),
 ) -> Result:
-    """Run `scenario` under `policy` (its own, if none is named) and report what came of it.
+    """Run `scenario` under `policy` (by default the scenario's own) and return the result.
 
-    The same scenario, policy and seed give the same result, whatever else runs. `listeners` are told of every turn
-    of the loop, `watchers` are shown the cluster before it begins.
+    The same scenario, policy and seed always give the same result. `listeners` are called after every turn of the
+    loop, `watchers` once with the cluster before the run.
     """
     name = policy or scenario.policy
     chosen = dict(options) if options is not None else (scenario.policy_options if name == scenario.policy else {})
@@ -48,7 +48,7 @@ def simulate(
         watcher(plant.cluster)
     tally = _Tally(progress)
     made = make_policy(name, scenario.goal, chosen)
-    foreseen = Foreseen(scenario.model, made)
+    prediction = PredictionErrorTracker(scenario.model, made)
     controller = Controller(
         plant,
         made,
@@ -56,7 +56,7 @@ def simulate(
         journal,
         scenario.loop,
         plan=initial_plan(scenario.model),
-        listeners=[tally, foreseen, *listeners],
+        listeners=[tally, prediction, *listeners],
     )
     controller.run(until_s=scenario.duration_s)
     plant.cluster.advance(scenario.duration_s)
@@ -66,24 +66,24 @@ def simulate(
         seed=seed,
         decisions=dict(tally.decisions),
         refused=tally.refused,
-        foresight=foreseen.result(),
+        prediction_errors=prediction.result(),
         **figures(plant.cluster, board, scenario.goal, scenario.duration_s),  # type: ignore[arg-type]
     )
 
 
 class _Tally:
-    """Counts what was decided, and passes on how far the run is."""
+    """Counts decisions and reports progress."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.decisions: Counter[str] = Counter()
         self.refused = 0
         self._progress = progress
 
-    def __call__(self, period: Turn) -> None:
-        for verdict in period.verdicts:
+    def __call__(self, turn: Turn) -> None:
+        for verdict in turn.verdicts:
             if verdict.ruling in (Ruling.ACCEPTED, Ruling.HELD):
                 self.decisions[verdict.decision.kind] += 1
             else:
                 self.refused += 1
         if self._progress is not None:
-            self._progress(period.time_s)
+            self._progress(turn.time_s)

@@ -3,10 +3,12 @@
 import math
 from dataclasses import dataclass
 
-from rheostat.duration import Duration, positive_seconds, seconds
+from rheostat.duration import Duration, human, positive_seconds, seconds
 from rheostat.errors import ConfigError
 
 FOREVER = "forever"
+SHORTEST_PERIOD_S = 0.001
+"""About the time that a turn takes; with a shorter period a loop would never catch up."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -41,6 +43,8 @@ class LoopOptions:
     ) -> None:
         freeze = object.__setattr__
         freeze(self, "period_s", positive_seconds(period, "period"))
+        if self.period_s < SHORTEST_PERIOD_S:
+            raise ConfigError(f"period {period!r} is too short: give at least {human(SHORTEST_PERIOD_S)}")
         freeze(self, "t_ra_s", math.inf if t_ra in (FOREVER, math.inf) else seconds(t_ra, "t_ra"))
         freeze(self, "max_age_s", 3 * self.period_s if max_age is None else positive_seconds(max_age, "max_age"))
         freeze(self, "settle_s", seconds(settle, "settle"))

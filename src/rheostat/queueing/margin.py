@@ -48,7 +48,8 @@ class SplitMM1(Hyperbolic, frozen=True):
 
     def hyperbola(self) -> tuple[float, float]:
         """λ/((1−ε)μ − λ/k) = a + a²/(k − a)."""
-        return self.load() ** 2, 0.0
+        load = self.load()
+        return load * load, 0.0  # infinite where load**2 would raise an OverflowError
 
     def floor_s(self, least: int = 1) -> float:
         return 1.0 / self._trusted_rate() if self.arrival_rate else 0.0

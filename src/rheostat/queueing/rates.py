@@ -21,6 +21,11 @@ class Rates(msgspec.Struct, frozen=True):
             raise ConfigError(f"arrival rate {self.arrival_rate!r} must be a number of tuples a second, 0 or more")
         if not 0.0 < self.service_rate < math.inf:
             raise ConfigError(f"service rate {self.service_rate!r} must be a number of tuples a second above 0")
+        if math.isinf(self.arrival_rate / self.service_rate):
+            raise ConfigError(
+                f"service rate {self.service_rate!r} is too low for an arrival rate of {self.arrival_rate!r}: "
+                "no number of executors could keep up"
+            )
 
     def load(self) -> float:
         """λ/μ: the executors that the arriving work keeps busy."""

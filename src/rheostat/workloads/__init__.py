@@ -1,1 +1,1 @@
-"""Applications to try Rheostat with, and what feeds them."""
+"""Workloads: sample applications, and a feeder that generates their input."""

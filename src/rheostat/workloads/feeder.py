@@ -1,7 +1,7 @@
-"""Feeds a pipeline at a rate that follows a load shape: small JSON files in a folder, one for each tick.
+"""Feeder: writes records at the rate of a load shape, as small JSON files in a folder, one file per tick.
 
-Every record has the moment at which it was due in the column `entered`. A tick that comes late is made up for, so
-that as many records come as the shape says, whatever the machine does meanwhile.
+The column `entered` of a record is the time at which it was due. A late tick writes all records that are due by then,
+so that the number of records follows the shape even on a busy machine.
 """
 
 import json
@@ -17,16 +17,16 @@ import numpy as np
 
 from rheostat.load import Shape
 
-Make = Callable[[float], dict[str, Any]]
-"""A record for a moment of the load's own time."""
+MakeRecord = Callable[[float], dict[str, Any]]
+"""Makes a record for a time in seconds since the start of the load."""
 
 _TICK_S = 0.2
 
 
 class Feeder:
-    """Writes records into `folder` from `start` to `stop`; `fed` counts them."""
+    """Writes records to `folder` from `start` to `stop`; `fed` counts them."""
 
-    def __init__(self, folder: Path, load: Shape, make: Make, tick_s: float = _TICK_S) -> None:
+    def __init__(self, folder: Path, load: Shape, make: MakeRecord, tick_s: float = _TICK_S) -> None:
         self.fed = 0
         self._folder, self._load, self._make, self._tick_s = folder, load, make, tick_s
         self._stopped = threading.Event()
@@ -37,7 +37,7 @@ class Feeder:
         self._thread.start()
 
     def stop(self) -> None:
-        """Write no more; what was due is written."""
+        """Stop writing; all records that were due have been written."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -50,24 +50,24 @@ class Feeder:
         self.stop()
 
     def _feed(self) -> None:
-        begun_s, tick, owed = time.time(), 0, 0.0
-        while not self._stopped.wait(max(0.0, begun_s + (tick + 1) * self._tick_s - time.time())):
-            owed += float(self._load.rate_at((tick + 0.5) * self._tick_s)) * self._tick_s
-            count = int(owed)
-            owed -= count
+        start_s, tick, due = time.time(), 0, 0.0
+        while not self._stopped.wait(max(0.0, start_s + (tick + 1) * self._tick_s - time.time())):
+            due += float(self._load.rate_at((tick + 0.5) * self._tick_s)) * self._tick_s
+            count = int(due)
+            due -= count
             if count:
-                moments = begun_s + (tick + (np.arange(count) + 0.5) / count) * self._tick_s
-                self._write(tick, list(self._lines(moments, begun_s)))
+                times_s = start_s + (tick + (np.arange(count) + 0.5) / count) * self._tick_s
+                self._write(tick, list(self._lines(times_s, start_s)))
                 self.fed += count
             tick += 1
 
-    def _lines(self, moments_s: np.ndarray, begun_s: float) -> Iterator[str]:
-        for moment_s in moments_s:
-            entered = datetime.fromtimestamp(float(moment_s), UTC).isoformat()
-            yield json.dumps({"entered": entered, **self._make(float(moment_s) - begun_s)})
+    def _lines(self, times_s: np.ndarray, start_s: float) -> Iterator[str]:
+        for time_s in times_s:
+            entered = datetime.fromtimestamp(float(time_s), UTC).isoformat()
+            yield json.dumps({"entered": entered, **self._make(float(time_s) - start_s)})
 
     def _write(self, tick: int, lines: list[str]) -> None:
-        """Under a name that no reader looks at until the file is whole."""
+        """Write to a hidden file first: readers must not see an incomplete file."""
         hidden = self._folder / f".{os.getpid()}-{tick}.json"
         hidden.write_text("\n".join(lines) + "\n", encoding="utf-8")
         hidden.rename(self._folder / f"{time.time_ns()}.json")

@@ -1,4 +1,4 @@
-"""Word count over sentences: split, then count by word. The cost of a sentence can be emulated by waiting."""
+"""Word count: sentences are split into words, and words are counted. The cost of a sentence is emulated by sleeping."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ SCHEMA = "entered timestamp, text string"
 
 
 def word_count(folder: Path, *, cost_s: float = 0.0, substreams: int = 8, words: int = 5) -> Topology:
-    """Sentences from JSON files in `folder` are split and their words counted; each sentence takes `cost_s` more."""
+    """Split sentences from JSON files in `folder` and count their words; each sentence takes `cost_s` longer."""
     return Topology(
         "word count",
         [
@@ -30,12 +30,12 @@ def word_count(folder: Path, *, cost_s: float = 0.0, substreams: int = 8, words:
 def sentences(
     weights: np.ndarray, rng: np.random.Generator, *, words: int = 5, rotate_at_s: float = float("inf")
 ) -> Callable[[float], dict[str, Any]]:
-    """Makes sentences of words drawn by `weights`; from `rotate_at_s` on other words are the frequent ones."""
+    """Makes sentences of words drawn with `weights`; after `rotate_at_s` other words are the frequent ones."""
     share = np.asarray(weights) / np.sum(weights)
-    turned = np.roll(share, len(share) // 2)
+    rotated = np.roll(share, len(share) // 2)
 
     def make(time_s: float) -> dict[str, Any]:
-        drawn = rng.choice(len(share), size=words, p=share if time_s < rotate_at_s else turned)
+        drawn = rng.choice(len(share), size=words, p=share if time_s < rotate_at_s else rotated)
         return {"text": " ".join(f"word{index}" for index in drawn)}
 
     return make

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from drain import drain
 
-from rheostat.cli.history import History
+from rheostat.cli.run_history import RunHistory
 from rheostat.load import Constant, Step
 from rheostat.load.skew import zipf
 from rheostat.pipeline import start
@@ -22,7 +22,7 @@ LOW_S, HIGH_S = 20, 60
 
 @pytest.fixture
 def history():
-    return History()
+    return RunHistory()
 
 
 def test_threshold_keeps_a_pipeline_stable_under_a_load_that_triples_and_falls(free, history, tmp_path, eventually):
@@ -36,7 +36,7 @@ def test_threshold_keeps_a_pipeline_stable_under_a_load_that_triples_and_falls(f
         word_count(inbox, cost_s=COST_S, substreams=4), sla="10s/30s", listeners=[history], **options
     ) as running:
         with Feeder(inbox, Constant(10), make) as trickle:
-            eventually(lambda: any(m.completed for m in history.moments) or None, "first results", 240)
+            eventually(lambda: any(m.completed for m in history.turns) or None, "first results", 240)
         with feeder:
             eventually(lambda: (feeder.fed > risen and _split(history) >= 2) or None, "a second executor", 240)
             eventually(lambda: (feeder.fed > fallen and _is_calm(history)) or None, "one executor, and no queue", 360)
@@ -47,8 +47,8 @@ def test_threshold_keeps_a_pipeline_stable_under_a_load_that_triples_and_falls(f
 
 def _is_calm(history):
     """One executor, with no more before it than came in the last seconds."""
-    return _split(history) == 1 and (history.moments[-1].queued["split"] or 0) < 10 * LOW
+    return _split(history) == 1 and (history.turns[-1].queued["split"] or 0) < 10 * LOW
 
 
 def _split(history):
-    return history.moments[-1].executors["split"]
+    return history.turns[-1].executors["split"]

@@ -1,6 +1,6 @@
-"""The papers' experiments, run again: `rheostat reproduce NAME` shows "paper | here", the claims and a picture.
+"""Reproduction of the papers' experiments: printed and measured numbers, claims and a picture for each.
 
-Each paper has a sub-package, which says `PAPER = Paper(...)`. Each of its modules may say `REPRODUCTIONS =
-(Reproduction(...), ...)`; the catalogue finds them, there is no list to keep. `sweep` runs simulations with several
-seeds, `scenario_of` makes a scenario from what a scenario file would say.
+Each paper has a subpackage with `PAPER = Paper(...)`. A module in it may have `REPRODUCTIONS = (Reproduction(...),
+...)`; the catalogue finds them all. `sweep` simulates cases with several seeds; `scenario_of` builds a scenario from
+the fields of a scenario file.
 """

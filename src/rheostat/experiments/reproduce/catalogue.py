@@ -1,4 +1,4 @@
-"""Finds the reproductions: every module of every paper's sub-package is asked for its own."""
+"""Catalogue: all papers and reproductions, collected from the modules of each paper's subpackage."""
 
 import pkgutil
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class Catalogue:
         return [each for each in self.reproductions.values() if each.paper == paper]
 
     def find(self, word: str) -> list[Reproduction]:
-        """Those that `word` means: one by its name, a paper's by the paper's, or all."""
+        """The reproductions that `word` selects: one by its name, all of a paper, or all."""
         if word == ALL:
             return list(self.reproductions.values())
         if word in self.papers:
@@ -37,7 +37,7 @@ class Catalogue:
 
 
 def catalogue() -> Catalogue:
-    """Everything there is to reproduce."""
+    """All papers and reproductions of the package."""
     packages = [import_module(name) for name, is_package in _below(reproduce) if is_package]
     papers = {package.PAPER.name: package.PAPER for package in packages}
     found = [each for package in packages for module in _modules(package) for each in _reproductions(module)]
@@ -58,6 +58,6 @@ def _reproductions(module: ModuleType) -> tuple[Reproduction, ...]:
 
 
 def _order(reproduction: Reproduction) -> tuple[str, bool, int, str]:
-    """By paper; figures before tables; by number, so that figure 10 follows figure 9."""
+    """By paper, then figures before tables, then by number: figure 10 follows figure 9."""
     digits = "".join(filter(str.isdigit, reproduction.name))
     return reproduction.paper, "table" in reproduction.name, int(digits or 0), reproduction.name

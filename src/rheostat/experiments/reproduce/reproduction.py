@@ -1,4 +1,4 @@
-"""What a reproduction is: an experiment of a paper that can be run here, and what came of it."""
+"""Reproduction: an experiment of a paper that can be run again, and its result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from typing import Any
 from rheostat.experiments.replicate import Mean
 
 Progress = Callable[[float], None]
-"""Told which share of the work is done, from 0 to 1."""
+"""Called with the share of the work that is done, from 0 to 1."""
 
 Cell = str | int | float | Mean | None
-"""What may stand in a table; None is "not known" or "not printed"."""
+"""The value of a table cell; None is "not known" or "not printed"."""
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper whose experiments are run again. `about` opens its page: what was set up how, and why."""
+    """A paper whose experiments are run again. `about` opens its page: the setup and the reasons for it."""
 
     name: str
     title: str
@@ -24,9 +24,9 @@ class Paper:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to spend: the number of `seeds`, and whether runs are to be `quick`, for a first look.
+    """How much time to spend: the number of `seeds`, and whether runs are shortened (`quick`).
 
-    `traces` is a folder with recorded loads, for experiments that can use them in place of generated ones.
+    `traces` is a folder with recorded loads, for experiments that can use them instead of generated ones.
     """
 
     seeds: int = 5
@@ -34,13 +34,13 @@ class Effort:
     traces: str | None = None
 
     def choose(self, full: float, quick: float) -> float:
-        """`full`, or `quick` for a first look."""
+        """`full`, or `quick` if runs are shortened."""
         return quick if self.quick else full
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that a paper claims, and whether it holds here: computed from the results, never typed."""
+    """A claim of a paper, and whether it holds here: computed from the results, never written by hand."""
 
     text: str
     holds: bool
@@ -48,11 +48,11 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of a run: a table with the paper's numbers beside ours, claims, and notes that interpret both.
+class ReproductionResult:
+    """A table with the paper's numbers next to ours, the paper's claims, and notes that interpret the differences.
 
-    `draw` draws the picture on a matplotlib figure. `recorded` is the file whose recorded load was used in place of a
-    generated one.
+    `draw` draws the picture on a matplotlib figure. `recorded` is the file with the recorded load, if one was used
+    instead of a generated load.
     """
 
     columns: tuple[str, ...]
@@ -70,14 +70,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """An experiment of a paper. `name` begins with the paper's, as in `drs-fig6`; `figure` is the paper's own
-    "Figure 6" or "Table II"; `setting` says what was chosen where the paper is silent. `also` are further names it
-    answers to, of figures that show other sides of the same runs."""
+    """An experiment of a paper. `name` starts with the name of the paper, as in `drs-fig6`; `figure` is "Figure 6" or
+    "Table II" as in the paper; `setting` has the parameters, including those that the paper does not state. `also` are
+    names of further figures that show the same runs."""
 
     name: str
     figure: str
     title: str
-    run: Callable[[Effort, Progress], Outcome]
+    run: Callable[[Effort, Progress], ReproductionResult]
     setting: str = ""
     also: tuple[str, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Many simulated runs at once: cases by name, each with several seeds."""
+"""Sweep: many cases, each simulated with several seeds."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class Case:
 
 
 def sweep(cases: Mapping[Key, Case], effort: Effort, progress: Progress) -> dict[Key, list[Result]]:
-    """The results of every case, one for each seed; the same seeds in all, so that all meet the same arrivals."""
+    """The results of every case, one for each seed. All cases use the same seeds and so see the same arrivals."""
     found: dict[Key, list[Result]] = {}
     for done, (key, case) in enumerate(cases.items()):
         found[key] = replicate(
@@ -38,6 +38,6 @@ def sweep(cases: Mapping[Key, Case], effort: Effort, progress: Progress) -> dict
     return found
 
 
-def scenario_of(**told: Any) -> Scenario:
-    """The scenario that a file with these fields would describe (`docs/scenarios.md`)."""
-    return make_scenario(msgspec.convert(told, ScenarioFile), Path())
+def scenario_of(**fields: Any) -> Scenario:
+    """The scenario of a file with these fields (see `docs/scenarios.md`)."""
+    return make_scenario(msgspec.convert(fields, ScenarioFile), Path())

@@ -1,4 +1,4 @@
-"""DABS-Storm (Kotto Kombi et al., 2019): AUTOSCALE+ sets degrees ahead of the load, OSG balances within operators."""
+"""DABS-Storm (Kotto Kombi et al., 2019): AUTOSCALE+ scales ahead of the load, OSG balances within operators."""
 
 from rheostat.experiments.reproduce.reproduction import Paper
 
@@ -7,17 +7,17 @@ PAPER = Paper(
     title="DABS-Storm: A Data-Aware Approach for Elastic Stream Processing",
     about="Kotto Kombi, Lumineau, Lamarre, Rivetti and Busnel, Transactions on Large-Scale Data- and "
     "Knowledge-Centered Systems 40, 2019.\n\n"
-    "Three topologies under two streams, with four strategies that change degrees: AUTOSCALE+ (`dabs`, with the β of "
-    "its table 2 and with one near 0, as its section 6 asks for beside OSG), the incremental one by thresholds on "
-    "processor use (`threshold`), reinforcement learning (`q-learning`, trained on the test streams, as there), and "
-    "the static one with one executor for each operator. Nine machines with two cores and four slots. As in the paper "
-    "every strategy goes round robin on the insensitive topology and has OSG on the others. Counters are read every "
-    "10 s; a record that takes longer than 30 s counts as lost.\n\n"
-    "The paper draws rates and prints none, and does not say how long a change of degree takes. Chosen here are "
-    "streams of 40 minutes, service times for which one executor cannot keep up and 6 to 7 of the 18 cores are busy at "
-    "the peak, half a minute for Storm's restart of the whole topology at each change, which loses what waits at the "
-    "operators that change, and a minute at least between two changes. Those two lengths were settled after a look at "
-    "four combinations of them on one seed, when a restart here did not lose anything yet: how much is lost depends on "
-    "them. Nothing is measured while a restart lasts. Each table has the results with the restart, "
-    "which are the ones to set beside the paper's and from which its claims are judged, and without it.",
+    "Three topologies under two input streams, with four strategies that change degrees: AUTOSCALE+ (`dabs`, with the "
+    "β of table 2 and with a β near 0, which section 6 asks for together with OSG), the incremental strategy with "
+    "thresholds on processor use (`threshold`), reinforcement learning (`q-learning`, trained on the test streams as "
+    "in the paper), and the static strategy with one executor for each operator. Nine machines with two cores and four "
+    "slots each. As in the paper, all strategies use round robin on the insensitive topology and OSG on the others. "
+    "Counters are read every 10 s; a record that takes longer than 30 s counts as lost.\n\n"
+    "The paper shows rates only as curves and does not state how long a change of degree takes. Chosen here are "
+    "streams of 40 minutes, service times with which one executor cannot keep up and 6 to 7 of the 18 cores are busy "
+    "at the peak, half a minute for Storm's restart of the whole topology at each change, which loses the backlog of "
+    "the operators that change, and at least a minute between two changes. The last two durations were chosen from "
+    "four combinations tried with one seed, when restarts did not yet lose records; losses depend on them. Nothing is "
+    "measured during a restart. Each table has the results with restarts, which are comparable with the paper's and "
+    "decide about its claims, and without restarts.",
 )

@@ -1,57 +1,57 @@
-"""One topology under one stream: all strategies, with Storm's restart for each change of degree and without."""
+"""Comparison: all strategies on one topology under one stream, with and without restarts at changes of degree."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rheostat.experiments.replicate import Mean, mean_of
-from rheostat.experiments.reproduce.course import Course, follow
 from rheostat.experiments.reproduce.dabs.strategies import strategies
-from rheostat.experiments.reproduce.dabs.topologies import Application
+from rheostat.experiments.reproduce.dabs.topologies import DabsTopology
 from rheostat.experiments.reproduce.reproduction import Effort, Progress
 from rheostat.experiments.reproduce.sweep import Case
+from rheostat.experiments.reproduce.turn_log import TurnLog, simulate_with_log
 from rheostat.experiments.result import Result
 
 RESTARTS = {"restart": "30s", "no restart": None}
 
 
 @dataclass(frozen=True)
-class Runs:
-    """The runs of one strategy in one setting, with the course of the first."""
+class StrategyRuns:
+    """The runs of one strategy in one setting, with the turn log of the first."""
 
     observed: str
     results: tuple[Result, ...]
-    course: Course
+    log: TurnLog
 
     def mean(self, figure: Callable[[Result], float]) -> Mean:
         return mean_of([figure(result) for result in self.results])
 
-    def late(self) -> Mean:
-        """Per cent of the records that took too long, or were still there at the end."""
+    def loss(self) -> Mean:
+        """Percentage of the records that took too long, were lost, or were still in the backlog at the end."""
         return self.mean(lambda result: 100.0 * (result.late + result.lost + result.queued) / result.arrived)
 
     def latency_s(self) -> Mean:
         return self.mean(lambda result: result.mean_latency_s or 0.0)
 
     def degree(self) -> Mean:
-        """Executors of the observed operator, in the mean over time."""
+        """Executors of the observed operator, averaged over time."""
         return self.mean(lambda result: result.operators[self.observed].mean_executors)
 
     def units(self) -> Mean:
-        """Processing units of the whole topology, in the mean over time."""
+        """Processing units of the whole topology, averaged over time."""
         return self.mean(lambda result: result.mean_executors)
 
     def changes(self) -> Mean:
         return self.mean(lambda result: float(result.decisions.get("scale", 0)))
 
 
-Comparison = dict[tuple[str, str], Runs]
+Comparison = dict[tuple[str, str], StrategyRuns]
 """By strategy and setting."""
 
 
 def compare(
-    application: Application, name: str, load: dict[str, object], effort: Effort, progress: Progress
+    application: DabsTopology, name: str, load: dict[str, object], effort: Effort, progress: Progress
 ) -> Comparison:
-    """The same seeds for all, so that all meet the same records."""
+    """Simulate all strategies with the same seeds, so that all see the same records."""
     found: Comparison = {}
     share = effort.choose(1.0, 0.25)
     scenarios = {setting: application.scenario(name, load, restart, share) for setting, restart in RESTARTS.items()}
@@ -66,6 +66,6 @@ def compare(
     return found
 
 
-def _runs(observed: str, case: Case, seeds: Sequence[int]) -> Runs:
-    followed = [follow(case, seed) for seed in seeds]
-    return Runs(observed, tuple(result for result, _ in followed), followed[0][1])
+def _runs(observed: str, case: Case, seeds: Sequence[int]) -> StrategyRuns:
+    simulated = [simulate_with_log(case, seed) for seed in seeds]
+    return StrategyRuns(observed, tuple(result for result, _ in simulated), simulated[0][1])

@@ -1,4 +1,4 @@
-"""The strategies that change degrees, as policies with their options for a scenario."""
+"""Strategies: the compared strategies as policies with options."""
 
 from typing import Any
 
@@ -15,12 +15,12 @@ AUTOSCALE, CAUTIOUS, INCREMENTAL, LEARNED, STATIC = (
     "reinforcement learning",
     "static",
 )
-_MOST = 12
-"""Executors of one operator that reinforcement learning tries."""
+_MAX_EXECUTORS = 12
+"""Upper limit for the executors of one operator in reinforcement learning."""
 
 
 def strategies(scenario: Scenario) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Policy and options of each strategy, by the name it has in the tables."""
+    """Policy and options of each strategy, by its name in the tables."""
     return {
         AUTOSCALE: ("dabs", {"beta": 0.8, "grouping": "keep"}),
         CAUTIOUS: ("dabs", {"beta": 0.2, "grouping": "keep"}),
@@ -31,12 +31,12 @@ def strategies(scenario: Scenario) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def learned(scenario: Scenario) -> dict[str, Any]:
-    """What reinforcement learning makes of the scenario's own stream: a favourable condition, as the paper says."""
+    """What reinforcement learning learns from the scenario's own stream; a favourable condition, as in the paper."""
     model, period_s = scenario.model, scenario.loop.period_s
     times_s = np.arange(period_s / 2, scenario.duration_s, period_s)
     entering = np.sum([model.source(name).load.rates(times_s) for name in model.topology.sources], axis=0)
     table = {
-        name: train((visits * entering).tolist(), 1 / model.operator(name).service.mean_s, Lesson(most=_MOST))
+        name: train((visits * entering).tolist(), 1 / model.operator(name).service.mean_s, Lesson(most=_MAX_EXECUTORS))
         for name, visits in _visits(scenario).items()
     }
     built: dict[str, Any] = msgspec.to_builtins(table)
@@ -44,7 +44,7 @@ def learned(scenario: Scenario) -> dict[str, Any]:
 
 
 def _visits(scenario: Scenario) -> dict[str, float]:
-    """Records at each operator for one that enters, by the traffic equations."""
+    """Records at each operator per record that enters, by the traffic equations."""
     topology = scenario.model.topology
     position = {name: index for index, name in enumerate(topology.operators)}
     external = np.zeros(len(position))

@@ -1,11 +1,11 @@
-"""The paper's three topologies (figures 9 and 10) as scenarios."""
+"""Topologies: the three of the paper (figures 9 and 10) as scenarios."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from rheostat.experiments.reproduce.dabs.streams import DURATION_S
+from rheostat.experiments.reproduce.dabs.loads import DURATION_S
 from rheostat.experiments.reproduce.sweep import scenario_of
 from rheostat.experiments.scenario import Scenario
 from rheostat.load.skew import zipf
@@ -16,18 +16,18 @@ _MACHINES = [{"name": f"machine{number}", "slots": 4, "cores": 2} for number in 
 
 
 @dataclass(frozen=True)
-class Application:
-    """A topology: its operators, the one whose degree the paper draws, and how records are spread in it."""
+class DabsTopology:
+    """A topology: its operators, the one whose degree the paper shows, and the grouping of records."""
 
     operators: tuple[dict[str, Any], ...]
     observed: str
     grouping: str
 
     def scenario(self, name: str, load: dict[str, Any], restart: str | None, share: float = 1.0) -> Scenario:
-        """One executor each at the start. A change of degree takes 5 s for the executor, and `restart` for all, which
-        loses what waits at the operators that change.
+        """Each operator starts with one executor. A change of degree takes 5 s for the executor to start; a `restart`
+        stops the whole topology for that long and loses the backlog of the operators that change.
 
-        With a `share` of the records, each takes so much longer: as much work for a shorter simulation.
+        With a `share` below 1 there are fewer records and each takes longer: the same work in a shorter simulation.
         """
         return scenario_of(
             name=name,
@@ -36,12 +36,12 @@ class Application:
             t_ra="60s",
             source=[{"name": "source", "load": {"product": [load, share]}, "keys": {"zipf": _SKEW, "keys": _VALUES}}],
             operator=[_slower(operator, share) | {"grouping": self.grouping} for operator in self.operators],
-            cluster={"nodes": _MACHINES, "start": "5s", "timeout": "30s"} | _restarting(restart),
+            cluster={"nodes": _MACHINES, "start": "5s", "timeout": "30s"} | _restart_settings(restart),
             budget={"total": 36},
         )
 
 
-def _restarting(restart: str | None) -> dict[str, Any]:
+def _restart_settings(restart: str | None) -> dict[str, Any]:
     return {"restart": restart, "restart_loses": True} if restart else {}
 
 
@@ -51,13 +51,13 @@ def _slower(operator: dict[str, Any], share: float) -> dict[str, Any]:
 
 
 def _costs() -> list[float]:
-    """By value, in the mean 1 over the Zipf distribution: 1 to 64 units in no order, as OSG's authors have it."""
+    """Cost by value, with mean 1 over the Zipf distribution: 1 to 64 units in random order, as in the OSG paper."""
     units = np.random.default_rng(7).permutation(np.arange(1.0, _VALUES + 1))
     return [float(cost) for cost in units / (zipf(_VALUES, _SKEW) @ units)]
 
 
-def _operator(name: str, reads: str, mean_s: float, **told: Any) -> dict[str, Any]:
-    return {"name": name, "inputs": [reads], "service": {"mean": mean_s, "distribution": "fixed"}, **told}
+def _operator(name: str, reads: str, mean_s: float, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "inputs": [reads], "service": {"mean": mean_s, "distribution": "fixed"}, **fields}
 
 
 def _sensitive(name: str, reads: str) -> dict[str, Any]:
@@ -65,11 +65,11 @@ def _sensitive(name: str, reads: str) -> dict[str, Any]:
     return {"name": name, "inputs": [reads], "service": service}
 
 
-INSENSITIVE = Application(
+INSENSITIVE = DabsTopology(
     (_operator("bolt", "source", _WORK_S), _operator("finalize", "bolt", _LIGHT_S)), "bolt", "round-robin"
 )
-SENSITIVE = Application((_sensitive("bolt", "source"), _operator("finalize", "bolt", _LIGHT_S)), "bolt", "osg")
-OPINION = Application(
+SENSITIVE = DabsTopology((_sensitive("bolt", "source"), _operator("finalize", "bolt", _LIGHT_S)), "bolt", "osg")
+OPINION = DabsTopology(
     (
         _operator("dispatcher", "source", _LIGHT_S, outputs={"place": 0.7, "age": 0.7}),
         _sensitive("bolt", "dispatcher.place"),

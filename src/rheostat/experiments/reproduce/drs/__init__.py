@@ -1,4 +1,4 @@
-"""DRS (Fu et al., 2017): optimal allocation by a model of queues, and re-allocation at run time."""
+"""DRS (Fu et al., 2017): optimal allocation with a queueing model, and reallocation at run time."""
 
 from rheostat.experiments.reproduce.reproduction import Paper
 
@@ -7,16 +7,17 @@ PAPER = Paper(
     title="DRS: Auto-Scaling for Real-Time Stream Analytics",
     about="""Fu, Ding, Ma, Winslett, Yang and Zhang, IEEE/ACM Transactions on Networking, 2017.
 
-The paper's two applications run on the simulator with a queue for each executor, records hashed to executors, a network
-between five machines (5 ms) and a frame's features in bulk: on one shared M/M/k queue the model would only confirm
-itself. The paper prints no rates λ and μ. Chosen are some for which the model recommends the paper's allocations:
+The paper's two applications run on the simulator with one queue per executor, records hashed to executors, a network
+between five machines (5 ms), and the features of a frame emitted in bulk; with one shared M/M/k queue the model would
+only confirm itself. The paper does not state the rates λ and μ. They are chosen so that the model recommends the
+paper's allocations:
 
-| application | λ0 | records for each at the operators | mean service times |
+| application | λ0 | records at each operator per input record | mean service times |
 | --- | --- | --- | --- |
-| VLD, many logos (figures 6 to 8) | 13 frames/s, each second drawn from 1 to 25 | 1, 8 at once, 8 | 440, 66.25, 2 ms |
+| VLD, many logos (figures 6 to 8) | 13 frames/s, drawn each second from 1 to 25 | 1, 8 at once, 8 | 440, 66.25, 2 ms |
 | VLD, few logos (figures 9 and 10) | 5 to 18 frames/s | 1, 8 at once, 8 | 193, 38, 2 ms |
-| FPD | 320 tweets/s (160 enter, 160 leave) | 1, 3.16 (5 % of them by the loop), 0.32 | 12.5, 9.1, 16.82 ms |
+| FPD | 320 tweets/s (160 enter, 160 leave) | 1, 3.16 (5 % of them through the loop), 0.32 | 12.5, 9.1, 16.82 ms |
 
-Service times vary as exponential ones do (log-normal, squared coefficient of variation 1) unless said otherwise. DRS
-runs as printed: M/M/k, arrivals as measured, no margin, no cost of an act, a look each minute.""",
+Service times vary like exponential ones (log-normal, squared coefficient of variation 1) unless stated otherwise. DRS
+runs as published: M/M/k, arrivals as measured, no margin, no cost of an action, one turn per minute.""",
 )

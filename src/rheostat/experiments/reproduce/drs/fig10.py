@@ -1,4 +1,4 @@
-"""Figure 10: where GI/G/k chooses better than M/M/k."""
+"""Figure 10: a case in which GI/G/k chooses a better allocation than M/M/k."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from rheostat.experiments.replicate import Mean, mean_of
-from rheostat.experiments.reproduce.course import Sizes, follow
-from rheostat.experiments.reproduce.drs.applications import AS_PRINTED, FEW_LOGOS_S, logo_detection, varying_fps
-from rheostat.experiments.reproduce.drs.passive import estimate_s, written_sizes
-from rheostat.experiments.reproduce.reproduction import Claim, Effort, Outcome, Progress, Reproduction
+from rheostat.experiments.reproduce.drs.applications import AS_PUBLISHED, FEW_LOGOS_S, logo_detection, varying_fps
+from rheostat.experiments.reproduce.drs.passive_runs import estimate_s, sizes_text
+from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
 from rheostat.experiments.reproduce.sweep import Case
+from rheostat.experiments.reproduce.turn_log import Sizes, simulate_with_log
 
 _RATES = {5: varying_fps(2, 8), 6: varying_fps(3, 9)}
 _MATCH_SCV = 5.0
@@ -19,8 +19,8 @@ _MODELS = {"mmk": "M/M/k", "gigk": "GI/G/k"}
 
 
 @dataclass(frozen=True)
-class Bars:
-    """One rate and allocation: mean sojourn times as measured, one for each run, and as each model estimates them."""
+class ModelComparison:
+    """One rate and allocation: the measured mean sojourn time of each run, and the estimates of each model."""
 
     fps: int
     sizes: Sizes
@@ -31,16 +31,16 @@ class Bars:
         return mean_of(self.measured_s)
 
 
-def run(effort: Effort, progress: Progress) -> Outcome:
+def run(effort: Effort, progress: Progress) -> ReproductionResult:
     wanted = [(fps, sizes) for fps in _RATES for sizes in _PAPER]
     found = []
     for done, (fps, sizes) in enumerate(wanted, start=1):
         found.append(_bars(fps, sizes, effort))
         progress(done / len(wanted))
-    return Outcome(
-        columns=("frames/s", "allocation", "preferred in the paper by", "measured (s)", "M/M/k (s)", "GI/G/k (s)"),
+    return ReproductionResult(
+        columns=("frames/s", "allocation", "best in the paper by", "measured (s)", "M/M/k (s)", "GI/G/k (s)"),
         rows=tuple(
-            (bars.fps, written_sizes(bars.sizes), _PAPER[bars.sizes], bars.mean_s(), *bars.estimates_s.values())
+            (bars.fps, sizes_text(bars.sizes), _PAPER[bars.sizes], bars.mean_s(), *bars.estimates_s.values())
             for bars in found
         ),
         claims=tuple(claim for fps in _RATES for claim in _claims([bars for bars in found if bars.fps == fps])),
@@ -49,7 +49,7 @@ def run(effort: Effort, progress: Progress) -> Outcome:
     )
 
 
-def _bars(fps: int, sizes: Sizes, effort: Effort) -> Bars:
+def _bars(fps: int, sizes: Sizes, effort: Effort) -> ModelComparison:
     minutes = effort.choose(90, 20)
     scenario = logo_detection(
         sizes,
@@ -60,25 +60,24 @@ def _bars(fps: int, sizes: Sizes, effort: Effort) -> Bars:
         t_ra="forever",
         budget={"total": sum(sizes)},
     )
-    options = AS_PRINTED | {"problem": "k_max", "smoothing": f"window:{minutes:.0f}"}
-    courses = [follow(Case(scenario, "drs", options), seed)[1] for seed in range(effort.seeds)]
+    options = AS_PUBLISHED | {"problem": "k_max", "smoothing": f"window:{minutes:.0f}"}
+    logs = [simulate_with_log(Case(scenario, "drs", options), seed)[1] for seed in range(effort.seeds)]
     estimates = {
-        model: mean_of([estimate_s(scenario, course, options | {"model": model}) for course in courses])
-        for model in _MODELS
+        model: mean_of([estimate_s(scenario, log, options | {"model": model}) for log in logs]) for model in _MODELS
     }
-    return Bars(fps, sizes, tuple(course.sojourn()[0] for course in courses), estimates)
+    return ModelComparison(fps, sizes, tuple(log.sojourn()[0] for log in logs), estimates)
 
 
-def _claims(pair: list[Bars]) -> list[Claim]:
+def _claims(pair: list[ModelComparison]) -> list[Claim]:
     wide, even = pair
     at = f"at {wide.fps} frames a second"
     lead = mean_of(np.subtract(even.measured_s, wide.measured_s).tolist())
-    chosen = {model: written_sizes(min(pair, key=lambda bars: bars.estimates_s[model].mean).sizes) for model in _MODELS}
+    chosen = {model: sizes_text(min(pair, key=lambda bars: bars.estimates_s[model].mean).sizes) for model in _MODELS}
     return [
         Claim(f"{at} M/M/k would choose 3:3:1", chosen["mmk"] == "3:3:1", f"it chooses {chosen['mmk']}"),
         Claim(f"{at} GI/G/k chooses 2:4:1", chosen["gigk"] == "2:4:1", f"it chooses {chosen['gigk']}"),
         Claim(
-            f"{at} 2:4:1 is measured to be the better one",
+            f"{at} 2:4:1 has the lower measured latency",
             lead.mean > 0,
             f"by {1e3 * lead.mean:.0f} ± {1e3 * (lead.half_width or 0):.0f} ms on the same arrivals",
         ),
@@ -90,13 +89,12 @@ def _claims(pair: list[Bars]) -> list[Claim]:
 
 
 _NOTE = (
-    "GI/G/k overestimates 3:3:1 here: it adds the waits of eight tuples that arrive at once, and does not know that "
-    "they belong to one frame, which is done when the last of them is. The choice it makes is the better one all the "
-    "same."
+    "GI/G/k overestimates 3:3:1 here: it adds up the waiting times of eight tuples that arrive at once, and does not "
+    "know that they belong to one frame, which is completed with the last of them. It still makes the better choice."
 )
 
 
-def _draw(figure: Any, found: list[Bars]) -> None:
+def _draw(figure: Any, found: list[ModelComparison]) -> None:
     for axes, fps in zip(figure.subplots(1, 2, sharey=True), _RATES, strict=True):
         pair = [bars for bars in found if bars.fps == fps]
         series = {"measured": [bars.mean_s() for bars in pair]}
@@ -105,7 +103,7 @@ def _draw(figure: Any, found: list[Bars]) -> None:
             positions = np.arange(len(pair)) + 0.27 * (place - 1)
             errors = [mean.half_width or 0.0 for mean in means]
             axes.bar(positions, [mean.mean for mean in means], 0.25, yerr=errors, capsize=3, label=label)
-        axes.set_xticks(range(len(pair)), [written_sizes(bars.sizes) for bars in pair])
+        axes.set_xticks(range(len(pair)), [sizes_text(bars.sizes) for bars in pair])
         axes.set_title(f"K_max = 7, {fps} frames a second")
         axes.set_ylabel("mean sojourn time, s")
         axes.legend()
@@ -115,10 +113,10 @@ REPRODUCTIONS = (
     Reproduction(
         name="drs-fig10",
         figure="Figure 10",
-        title="where GI/G/k chooses better than M/M/k",
+        title="a case in which GI/G/k chooses better than M/M/k",
         run=run,
-        setting="VLD with K_max = 7, the frame rate drawn anew each second from 2 to 8 and from 3 to 9 (the paper's "
-        "ranges, read as rates, which have its means). Matching varies more than an exponential time does: its squared "
+        setting="VLD with K_max = 7, the frame rate drawn each second from 2 to 8 and from 3 to 9 (the paper's ranges, "
+        "taken as rates, with the same means). Matching times vary more than exponential ones: their squared "
         "coefficient of variation is 5.",
     ),
 )

@@ -1,11 +1,11 @@
-"""Table II: how long DRS computes and measures, by the number of executors it may give out."""
+"""Table II: the time DRS takes to compute and to measure, by the number of executors in its budget."""
 
 from collections.abc import Callable
 from functools import partial
 from time import process_time
 from typing import Any
 
-from rheostat.experiments.reproduce.reproduction import Claim, Effort, Outcome, Progress, Reproduction
+from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
 from rheostat.queueing import Allocation, Network, Station, assign_processors, mmk
@@ -17,12 +17,12 @@ PAPER_MS = {12: 0.083, 24: 0.158, 48: 0.323, 96: 0.665, 192: 1.250}
 PAPER_MEASURING_MS = 0.100
 _RATE = 13.0
 _BUSY = {"extract": 2.3, "match": 3.6, "aggregate": 0.3}
-"""Executors that each operator keeps busy; DRS prints none, and 12 must suffice."""
+"""Executors that each operator keeps busy. The paper does not state them, and 12 must suffice."""
 
 _SNAPSHOTS = 20
 
 
-def run(effort: Effort, progress: Progress) -> Outcome:
+def run(effort: Effort, progress: Progress) -> ReproductionResult:
     repetitions = int(effort.choose(5_000, 500))
     computing_ms, measuring_ms = {}, {}
     for done, k_max in enumerate(PAPER_MS, start=1):
@@ -30,7 +30,7 @@ def run(effort: Effort, progress: Progress) -> Outcome:
         measure = measuring(planned(k_max))
         measuring_ms[k_max] = 1e3 * mean_time_s(measure, repetitions // 100) / _SNAPSHOTS
         progress(done / len(PAPER_MS))
-    return Outcome(
+    return ReproductionResult(
         columns=("K_max", "computing: paper (ms)", "here (ms)", "paper / here", "measuring: paper (ms)", "here (ms)"),
         rows=tuple(
             (k, PAPER_MS[k], computing_ms[k], PAPER_MS[k] / computing_ms[k], PAPER_MEASURING_MS, measuring_ms[k])
@@ -43,13 +43,13 @@ def run(effort: Effort, progress: Progress) -> Outcome:
 
 
 def planned(k_max: int) -> Allocation:
-    """What DRS computes each time: the network from its rates, and the best use of `k_max` executors."""
+    """The computation of one turn: the network from its rates, and the best use of `k_max` executors."""
     stations = tuple(Station(name, mmk(_RATE, _RATE / busy)) for name, busy in _BUSY.items())
     return assign_processors(Network(stations, _RATE), k_max)
 
 
 def measuring(allocation: Allocation) -> Callable[[], None]:
-    """A call that turns a row of snapshots of so many executors into rates."""
+    """A function that computes rates from a series of snapshots with the executors of `allocation`."""
     topology = _chain()
     plan = Plan.initial(topology, allocation.by_name())
     snapshots = _recorded(topology, plan)
@@ -63,7 +63,7 @@ def measuring(allocation: Allocation) -> Callable[[], None]:
 
 
 def mean_time_s(call: Callable[[], object], repetitions: int) -> float:
-    """Seconds of processor time that a call takes on average, as DRS reports it."""
+    """Mean processor time of a call in seconds, as the paper reports it."""
     start_s = process_time()
     for _ in range(repetitions):
         call()
@@ -89,9 +89,11 @@ def _claims(computing_ms: dict[int, float], measuring_ms: dict[int, float]) -> t
     slowest = max(computing_ms.values())
     growth = computing_ms[192] / computing_ms[12]
     return (
-        Claim("an allocation takes less than a millisecond or two", slowest < 1.25, f"{slowest:.3g} ms at most"),
         Claim(
-            "time grows no faster than K_max",
+            "computing an allocation takes at most one or two milliseconds", slowest < 1.25, f"{slowest:.3g} ms at most"
+        ),
+        Claim(
+            "computing time grows no faster than K_max",
             growth < 16,
             f"16 times the executors take {growth:.1f} times as long",
         ),
@@ -104,10 +106,10 @@ def _claims(computing_ms: dict[int, float], measuring_ms: dict[int, float]) -> t
 
 
 _NOTE = (
-    "DRS adds executors one by one; here gains are searched, and the more executors there are the more that saves. "
-    "Measuring grows with them because a snapshot has counters for each; in DRS it grows with the tasks, and their "
-    "number is fixed when a topology starts. Times are processor times, means over many calls on the machine that "
-    "wrote this page."
+    "DRS adds executors one by one; here the search is by gain, which saves more the more executors there are. "
+    "Measuring time grows with the executors because a snapshot has counters for each; in DRS it grows with the tasks, "
+    "whose number is fixed when a topology starts. Times are processor times, averaged over many calls on the machine "
+    "that wrote this page."
 )
 
 
@@ -129,9 +131,9 @@ REPRODUCTIONS = (
     Reproduction(
         name="drs-table2",
         figure="Table II",
-        title="how long the controller takes",
+        title="time of computing and measuring",
         run=run,
-        setting="Three operators in line that keep 2.3, 3.6 and 0.3 executors busy (the paper prints no rates), M/M/k. "
-        "Computing includes building the network from the measured rates.",
+        setting="A chain of three operators that keep 2.3, 3.6 and 0.3 executors busy (the paper states no rates), "
+        "M/M/k. Computing includes building the network from the measured rates.",
     ),
 )

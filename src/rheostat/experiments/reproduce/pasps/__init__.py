@@ -1,4 +1,4 @@
-"""PA-SPS (Wladdimiro et al., 2024): replicas from a forecast of the input."""
+"""PA-SPS (Wladdimiro et al., 2024): replicas computed from a forecast of the input."""
 
 from rheostat.experiments.reproduce.reproduction import Paper
 
@@ -7,26 +7,28 @@ PAPER = Paper(
     title="PA-SPS: A predictive adaptive approach for an elastic stream processing system",
     about="""Wladdimiro, Arantes, Sens and Hidalgo, Journal of Parallel and Distributed Computing 192, 2024.
 
-As in the paper td is 30 s, forecasts are made from 100 samples of 1 s, a queue holds 100,000 events, and every operator
-has one queue. The execution time of an event is not printed; it is exponential here, with a mean for which
-over-provisioned replicas come near the paper's latency. All replicas of the pool are started and warm: an activation
-takes no time. Saved resources count the active ones, as there; whoever also pays for the inactive ones saves nothing.
+As in the paper, td is 30 s, forecasts are made from 100 samples of 1 s, a queue holds 100,000 events, and every
+operator has one queue. The paper does not state the execution time of an event; it is exponential here, with a mean for
+which over-provisioned replicas come close to the paper's latency. All replicas of the pool are started and warm, so
+that an activation takes no time. Saved resources count only active replicas, as in the paper; if inactive replicas are
+paid for as well, nothing is saved.
 
-Neither the paper's Twitter data nor its DNS and log data come with the package. Inputs are generated from what the
-paper says about them; `--traces DIR` uses recorded ones in their place, a row for each second: rates of the paper's own
-sample application for Twitter's stream, and from the Numenta Anomaly Benchmark mentions of Amazon for the raw one,
-requests to a load balancer for DNS, and mentions of Facebook, which have high peaks, for the logs. The predictors get
-the number of the second as their only feature, as the paper's own service has it.
+The package does not include the paper's Twitter, DNS and log data. Inputs are generated from the paper's description of
+them. `--traces DIR` uses recorded inputs instead, one row per second: rates of the paper's own sample application for
+the Twitter stream, and data of the Numenta Anomaly Benchmark for the others: mentions of Amazon for the raw stream,
+requests to a load balancer for DNS, and mentions of Facebook, which have high peaks, for the logs. The only feature of
+the predictors is the number of the second, as in the paper's own service.
 
-How to read the differences. r = λ·et/td leaves no reserve: whatever a forecast misses waits for the next decision, up
-to 30 s, so a mean latency is a few misses shared out over all events, and it differs more than saved resources do. FFT
-without a trend expects the beginning of its window again, which is right for a stationary input and far off on a wave
-that the window does not hold as a whole. The network is trained on scaled samples here; on unscaled ones, as printed,
-its forecast depends on the unit of the samples.
+How to read the differences: r = λ·et/td leaves no reserve. Input that a forecast misses waits for the next decision, up
+to 30 s. The mean latency therefore comes from a few misses and varies more than saved resources. FFT without a trend
+predicts that the beginning of its window repeats, which is right for a stationary input and far off for a wave that is
+longer than the window. The neural network is trained on scaled samples here; with unscaled ones, as published, its
+forecast depends on the unit of the samples.
 
-That the lowest error is not the best control is the paper's observation, and shows here on the generated logs and on
-the recorded inputs of tables 6 to 8; on the others one predictor is best in both. Differences in latency are often
-within their intervals. Most telling is the recorded table 7, where Holt-Winters has the largest error and the lowest
-latency, and in the picture latency follows from what is saved: what is expected beyond need costs replicas, not
-latency. The paper's own table 7 looks the same, with FFT in that place.""",
+The paper observes that the predictor with the lowest error does not give the best control. Here this shows on the
+generated logs and on the recorded inputs of tables 6 to 8; on the others one predictor is best in both. Differences in
+latency are often within their confidence intervals. The clearest case is table 7 with the recorded input, where
+Holt-Winters has the largest error and the lowest latency. Its picture shows that latency depends on saved resources:
+input that is overestimated costs replicas, not latency. The paper's own table 7 looks the same, with FFT in that
+place.""",
 )

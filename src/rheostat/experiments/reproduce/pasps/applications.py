@@ -1,4 +1,4 @@
-"""The paper's applications on the simulator: four operators in line, and a wider one of eight with a split."""
+"""Applications of the PA-SPS paper: chains of four operators, and a wider topology of eight with two branches."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,8 +15,8 @@ T_OUT = "30s"
 
 
 @dataclass(frozen=True)
-class Application:
-    """So many `replicas` of an operator that gets all of the input process its peak."""
+class PaspsApplication:
+    """An application; `replicas` of an operator that receives the whole input can process its peak."""
 
     name: str
     load: str
@@ -30,9 +30,9 @@ class Application:
         return self.replicas * len(self.operators)
 
     def scenario(self, effort: Effort, executors: int = 1, restart: str | None = None) -> Scenario:
-        """It begins with so many active replicas of each operator. All of the pool are warm: an activation takes no
-        time, which is what a start in no time stands for. With `restart` every change stops everything so long, and
-        what waits at the operators that change is lost."""
+        """Each operator starts with `executors` active replicas. The others are warm, which a start time of zero
+        stands for. With `restart` every change stops the topology for that long and loses the backlog of the operators
+        that change."""
         duration_s = int(effort.choose(DURATION_S, QUICK_S))
         rates = INPUTS[self.load].rates(duration_s, effort)
         names = [operator["name"] for operator in self.operators]
@@ -54,11 +54,11 @@ def _line(*names: str) -> tuple[dict[str, Any], ...]:
     return tuple({"name": name, "inputs": [before]} for before, name in pairwise(("input", *names)))
 
 
-TWITTER = Application("Twitter", "twitter", 8, 0.035, _line("parse", "classify", "author", "store"))
-RAW_TWITTER = Application("Twitter, raw", "raw twitter", 8, 0.035, _line("parse", "classify", "author", "store"))
-DNS = Application("DNS", "dns", 3, 0.035, _line("parse", "resolve", "classify", "store"))
-LOGS = Application("logs", "logs", 8, 0.035, _line("parse", "level", "detect", "store"))
-WIDE = Application(
+TWITTER = PaspsApplication("Twitter", "twitter", 8, 0.035, _line("parse", "classify", "author", "store"))
+RAW_TWITTER = PaspsApplication("Twitter, raw", "raw twitter", 8, 0.035, _line("parse", "classify", "author", "store"))
+DNS = PaspsApplication("DNS", "dns", 3, 0.035, _line("parse", "resolve", "classify", "store"))
+LOGS = PaspsApplication("logs", "logs", 8, 0.035, _line("parse", "level", "detect", "store"))
+WIDE = PaspsApplication(
     "Twitter, wide",
     "twitter",
     5,

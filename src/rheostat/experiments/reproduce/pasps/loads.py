@@ -1,9 +1,9 @@
-"""The paper's four inputs: generated for everybody, or from recorded traces that stand for its data.
+"""Loads: the paper's four inputs, generated, or read from recorded traces that stand for its data.
 
-Neither the Twitter data nor the DNS and log data can be had with the package. What is known of them is used: smooth
-waves of different heights with a mean of 0.4 of the peak (a single replica of eight processes a third); the same
-unsmoothed; a DNS traffic whose intervals are alike though it swings within them; logs with short high peaks. How fast
-they vary follows from the errors that the paper prints for Basic: 0.18, 0.31, 0.09 and 0.25.
+The package does not include the Twitter, DNS and log data. The generated inputs follow the paper's description: smooth
+waves of different heights with a mean of 0.4 of the peak (one of eight replicas processes a third); the same without
+smoothing; DNS traffic that varies within intervals but little between them; logs with short high peaks. The speed of
+variation is chosen to match the errors that the paper prints for Basic: 0.18, 0.31, 0.09 and 0.25.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rheostat.experiments.reproduce.reproduction import Effort
-from rheostat.experiments.samples import samples_of
+from rheostat.experiments.trace_samples import samples_of
 from rheostat.load import Trace
 from rheostat.load.field import Array
 
@@ -23,14 +23,14 @@ _SEED = 2024
 
 @dataclass(frozen=True)
 class Input:
-    """One of the paper's inputs: how it is generated for so many seconds, and the recorded trace in its place."""
+    """One of the paper's inputs: a generator for a given number of seconds, and the recorded trace to use instead."""
 
     name: str
     generate: Callable[[int], Array]
     trace: str
 
     def rates(self, duration_s: int, effort: Effort) -> Array:
-        """Events per second for each second, with a peak of 1. Of a trace one row is one second."""
+        """Events per second for each second, with a peak of 1. One row of a trace is one second."""
         if effort.traces is None:
             rates = self.generate(duration_s)
         else:
@@ -39,17 +39,17 @@ class Input:
 
 
 def recorded(load: str, effort: Effort) -> str | None:
-    """The file that this input is read from, if it is not generated."""
+    """The file with the recorded input, or None if it is generated."""
     return None if effort.traces is None else INPUTS[load].trace
 
 
 def load_of(rates: Array, peak: float) -> dict[str, Any]:
-    """As a scenario says it."""
+    """`rates` as the load of a scenario."""
     return {"shape": "step", "steps": [[second, float(peak * rate)] for second, rate in enumerate(rates)]}
 
 
 def waves(duration_s: int) -> Array:
-    """Peaks of different heights and the troughs between them, joined smoothly."""
+    """Peaks and troughs of different heights, joined smoothly."""
     rng = np.random.default_rng(_SEED)
     count = duration_s // 120 + 3
     heights = np.where(np.arange(count) % 2, rng.uniform(0.3, 1.0, count), rng.uniform(0.05, 0.25, count))
@@ -58,23 +58,23 @@ def waves(duration_s: int) -> Array:
 
 
 def unsmoothed(duration_s: int) -> Array:
-    """The waves with noise that lasts for some seconds."""
+    """The waves with noise that is correlated over some seconds."""
     rng = np.random.default_rng(_SEED + 1)
-    return waves(duration_s) * np.exp(0.35 * _lasting(rng, duration_s, 0.95))
+    return waves(duration_s) * np.exp(0.35 * _correlated(rng, duration_s, 0.95))
 
 
 def swings(duration_s: int) -> Array:
-    """Up and down every 25 s, around a level that drifts a little."""
+    """A square wave with a period of 25 s around a slowly drifting level."""
     rng = np.random.default_rng(_SEED + 2)
     fast = np.where(np.arange(duration_s) % 25 < 10, 1.0, 0.35)
     slow = 1 + 0.12 * np.sin(np.arange(duration_s) / 90)
-    return fast * slow * np.exp(0.12 * _lasting(rng, duration_s, 0.5))
+    return fast * slow * np.exp(0.12 * _correlated(rng, duration_s, 0.5))
 
 
 def peaks(duration_s: int) -> Array:
-    """A level, and every minute or two a high peak of some seconds."""
+    """A base level, with a high peak of some seconds every minute or two."""
     rng = np.random.default_rng(_SEED + 3)
-    rates = 0.3 * np.exp(0.2 * _lasting(rng, duration_s, 0.95))
+    rates = 0.3 * np.exp(0.2 * _correlated(rng, duration_s, 0.95))
     second = 60
     while second < duration_s:
         length = int(rng.integers(4, 12))
@@ -102,8 +102,8 @@ def _smooth(moments: Array, heights: Array, at: Array) -> Array:
     return np.asarray(heights[index] * (1 - weight) + heights[index + 1] * weight)
 
 
-def _lasting(rng: np.random.Generator, count: int, memory: float) -> Array:
-    """Noise of deviation 1 of which `memory` is left after a second."""
+def _correlated(rng: np.random.Generator, count: int, memory: float) -> Array:
+    """Autocorrelated noise of deviation 1; `memory` is its correlation after one second."""
     steps = rng.normal(0.0, np.sqrt(1 - memory**2), count)
     noise = np.empty(count)
     level = rng.normal()

@@ -1,13 +1,13 @@
-"""Tables 2, 6, 7 and 8: the five predictors on four inputs, and two that the paper does not have."""
+"""Tables 2, 6, 7 and 8: the paper's five predictors and two others on four inputs."""
 
 from collections.abc import Mapping
 from functools import partial
 
-from rheostat.experiments.reproduce.pasps.applications import DNS, LOGS, RAW_TWITTER, TWITTER, Application
+from rheostat.experiments.reproduce.pasps.applications import DNS, LOGS, RAW_TWITTER, TWITTER, PaspsApplication
 from rheostat.experiments.reproduce.pasps.loads import recorded
 from rheostat.experiments.reproduce.pasps.metrics import Metrics, Printed, columns, metrics_of, rows
-from rheostat.experiments.reproduce.pasps.picture import draw_predictors
-from rheostat.experiments.reproduce.reproduction import Claim, Effort, Outcome, Progress, Reproduction
+from rheostat.experiments.reproduce.pasps.pictures import draw_predictors
+from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
 from rheostat.experiments.reproduce.sweep import Case, sweep
 
 PREDICTORS = {"ANN": "ann", "FFT": "fft", "LR": "linear", "RF": "forest", "Basic": "basic"}
@@ -43,13 +43,15 @@ TABLE_8 = {
 }
 
 
-def run(app: Application, printed: Mapping[str, Printed], effort: Effort, progress: Progress) -> Outcome:
+def run(
+    app: PaspsApplication, printed: Mapping[str, Printed], effort: Effort, progress: Progress
+) -> ReproductionResult:
     cases = {
         name: Case(app.scenario(effort), "pa-sps", {"predictor": model})
         for name, model in (PREDICTORS | OTHERS).items()
     }
     found = {name: metrics_of(app, results) for name, results in sweep(cases, effort, progress).items()}
-    return Outcome(
+    return ReproductionResult(
         columns=columns("predictor"),
         rows=rows(printed, found),
         claims=_claims(printed, {name: found[name] for name in PREDICTORS}),
@@ -74,7 +76,7 @@ def _claims(printed: Mapping[str, Printed], found: Mapping[str, Metrics]) -> tup
         _same("has the lowest latency", _printed_least(printed, 3), quickest),
         _same("has the lowest degradation", _printed_least(printed, 1), steadiest),
         _same("has the lowest input error", _printed_least(printed, 4), best_input),
-        _same("saves most", _printed_least(printed, 0, sign=-1), thriftiest),
+        _same("saves the most resources", _printed_least(printed, 0, sign=-1), thriftiest),
         Claim(
             "every predictor processes nearly all events",
             found[fewest].processed.mean > 0.97,
@@ -83,8 +85,8 @@ def _claims(printed: Mapping[str, Printed], found: Mapping[str, Metrics]) -> tup
     )
 
 
-def _same(what: str, there: str, here: str) -> Claim:
-    return Claim(f"{there} {what} of the five", there == here, f"here {here}")
+def _same(what: str, paper: str, here: str) -> Claim:
+    return Claim(f"{paper} {what} of the five", paper == here, f"here {here}")
 
 
 def _least(found: Mapping[str, Metrics], metric: str) -> str:
@@ -95,20 +97,20 @@ def _printed_least(printed: Mapping[str, Printed], position: int, sign: int = 1)
     return min(printed, key=lambda name: sign * (printed[name][position] or 0.0))
 
 
-def _table(number: int, app: Application, printed: Mapping[str, Printed], title: str) -> Reproduction:
+def _table(number: int, app: PaspsApplication, printed: Mapping[str, Printed], title: str) -> Reproduction:
     return Reproduction(
         name=f"pasps-table{number}",
         figure=f"Table {number}",
         title=title,
         run=partial(run, app, printed),
-        setting=f"Four operators in line, {app.service_s * 1e3:g} ms for an event on average, "
-        f"{app.replicas} replicas of each process the peak (r_over {app.r_over}).",
+        setting=f"A chain of four operators with a mean execution time of {app.service_s * 1e3:g} ms per event; "
+        f"{app.replicas} replicas of each can process the peak (r_over {app.r_over}).",
     )
 
 
 REPRODUCTIONS = (
-    _table(2, TWITTER, TABLE_2, "predictors on Twitter's stream"),
-    _table(6, RAW_TWITTER, TABLE_6, "predictors on Twitter's raw stream"),
+    _table(2, TWITTER, TABLE_2, "predictors on the Twitter stream"),
+    _table(6, RAW_TWITTER, TABLE_6, "predictors on the raw Twitter stream"),
     _table(7, DNS, TABLE_7, "predictors on DNS traffic"),
     _table(8, LOGS, TABLE_8, "predictors on system logs"),
 )

@@ -1,4 +1,4 @@
-"""The two applications of the paper, and its cluster."""
+"""Applications of the Ra-Stream paper, and its cluster."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,8 +24,8 @@ KEYS = 600
 
 
 @dataclass(frozen=True)
-class Application:
-    """Operators in the words of a scenario file, and what they read."""
+class RaStreamApplication:
+    """An application; its operators are written as in a scenario file."""
 
     name: str
     operators: tuple[dict[str, Any], ...]
@@ -56,7 +56,7 @@ def _operator(name: str, inputs: str, tasks: int, service_ms: float, **more: Any
     }
 
 
-WORD_COUNT = Application(
+WORD_COUNT = RaStreamApplication(
     "word count",
     (
         _operator("read", "input", 4, 0.3),
@@ -65,7 +65,7 @@ WORD_COUNT = Application(
         _operator("output", "count", 4, 0.15),
     ),
 )
-DEBS = Application(
+DEBS = RaStreamApplication(
     "DEBS 2024",
     (
         _operator("read", "input", 4, 0.3),

@@ -1,11 +1,11 @@
-"""Figures 10 and 11: l and δ matter little for success, and more for what is done."""
+"""Figures 10 and 11: l and δ have little effect on the success rate, and more on the number of actions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rheostat.experiments.replicate import Mean, mean_of
-from rheostat.experiments.reproduce.reproduction import Claim, Effort, Outcome, Progress, Reproduction
-from rheostat.experiments.reproduce.streamswitch.figures import executors, success
+from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
+from rheostat.experiments.reproduce.streamswitch.result_means import executors, success
 from rheostat.experiments.reproduce.streamswitch.workloads import SLOT_S, auctions
 from rheostat.experiments.reproduce.sweep import Case, sweep
 from rheostat.experiments.result import Result
@@ -14,24 +14,24 @@ _VALUES_S = (0.02, 0.05, 0.1, 0.2, 0.5)
 _RATE = 200.0
 _PERIOD_S = 120.0
 Setting = tuple[str, float]
-"""Which of the two differs from 0.1 s, and its value in seconds."""
+"""The parameter that is varied, and its value in seconds; the other one is 0.1 s."""
 
 Found = Mapping[Setting, Sequence[Result]]
 
 
-def run(effort: Effort, progress: Progress) -> Outcome:
+def run(effort: Effort, progress: Progress) -> ReproductionResult:
     settings: list[Setting] = [(name, value_s) for name in ("l", "δ") for value_s in _VALUES_S]
     duration_s = _PERIOD_S * effort.choose(1, 0.5)
     found = sweep({setting: _case(setting, duration_s) for setting in settings}, effort, progress)
-    return Outcome(
-        columns=("varied", "value (s)", "success (%)", "executors", "scale-outs and -ins", "load balances"),
+    return ReproductionResult(
+        columns=("varied", "value (s)", "success (%)", "executors", "scale-outs and scale-ins", "load balances"),
         rows=tuple(
             (
                 name,
                 value_s,
                 success(found[name, value_s]),
                 executors(found[name, value_s]),
-                *_treatments(found[name, value_s]),
+                *_action_counts(found[name, value_s]),
             )
             for name, value_s in settings
         ),
@@ -48,36 +48,38 @@ def _case(setting: Setting, duration_s: float) -> Case:
     return Case(scenario, "streamswitch", {"l": alert_s, "delta": slot_s, "epsilon": 0.2})
 
 
-def _treatments(results: Sequence[Result]) -> tuple[Mean, Mean]:
-    """Scalings and load balances in a run."""
+def _action_counts(results: Sequence[Result]) -> tuple[Mean, Mean]:
+    """Scale decisions and load balances per run."""
     return tuple(mean_of([float(x.decisions.get(kind, 0)) for x in results]) for kind in ("scale", "move"))  # type: ignore[return-value]
 
 
 def _claims(found: Found) -> tuple[Claim, ...]:
     rates = [success(results).mean for results in found.values()]
     usual = executors(found["l", 0.1]).mean
-    sharpest, slowest = executors(found["l", 0.02]).mean, executors(found["δ", 0.5]).mean
-    scalings = {value_s: _treatments(found["l", value_s])[0].mean for value_s in _VALUES_S}
+    low_l, high_delta = executors(found["l", 0.02]).mean, executors(found["δ", 0.5]).mean
+    scalings = {value_s: _action_counts(found["l", value_s])[0].mean for value_s in _VALUES_S}
     return (
         Claim(
-            "success depends little on l and δ", max(rates) - min(rates) < 3, f"{min(rates):.2f} to {max(rates):.2f} %"
+            "the success rate depends little on l and δ",
+            max(rates) - min(rates) < 3,
+            f"{min(rates):.2f} to {max(rates):.2f} %",
         ),
         Claim(
-            "a few more executors are used at l = 0.02 s and at δ = 0.5 s",
-            sharpest > usual and slowest > usual,
-            f"{sharpest:.2f} and {slowest:.2f}, instead of {usual:.2f}",
+            "slightly more executors are used with l = 0.02 s and with δ = 0.5 s",
+            low_l > usual and high_delta > usual,
+            f"{low_l:.2f} and {high_delta:.2f}, instead of {usual:.2f}",
         ),
         Claim(
-            "with a high l there are more scalings than with a low one",
+            "there are more scale decisions with a high l than with a low one",
             scalings[0.5] > scalings[0.02],
-            f"{scalings[0.5]:.1f} at 0.5 s, {scalings[0.02]:.1f} at 0.02 s",
+            f"{scalings[0.5]:.1f} with 0.5 s, {scalings[0.02]:.1f} with 0.02 s",
         ),
     )
 
 
 _NOTE = (
-    "The wave is five times as fast as in the paper, so that more treatments are needed in a minute; δ also is the "
-    "period of the loop, and a treatment that takes longer than δ holds up the next."
+    "The load changes five times as fast as in the paper and needs more actions per minute. δ is also the period of "
+    "the control loop, and an action that takes longer than δ delays the next one."
 )
 
 
@@ -91,8 +93,8 @@ def _draw(figure: Any, found: Found) -> None:
         twin = grid[0][column].twinx()
         twin.plot(_VALUES_S, numbers, "s--", color="tab:orange")
         twin.set_ylabel("executors", color="tab:orange")
-        for place, label in enumerate(("scale-outs and -ins", "load balances")):
-            counts = [_treatments(found[name, value_s])[place].mean for value_s in _VALUES_S]
+        for place, label in enumerate(("scale-outs and scale-ins", "load balances")):
+            counts = [_action_counts(found[name, value_s])[place].mean for value_s in _VALUES_S]
             grid[1][column].plot(_VALUES_S, counts, marker="o", label=label)
         grid[1][column].set_xscale("log")
         grid[1][column].set_xlabel(f"{name}, s")
@@ -103,10 +105,10 @@ REPRODUCTIONS = (
     Reproduction(
         name="streamswitch-fig10",
         figure="Figures 10 and 11",
-        title="what l and δ change",
+        title="the effect of l and δ",
         run=run,
-        setting="Switch(0.2) on 1,500 ± 1,500 records/s with a period of 2 minutes (30 K ± 30 K and 10 minutes there), "
-        "executors of 200/s; l and δ are 0.1 s unless varied.",
+        setting="Switch(0.2) on 1,500 ± 1,500 records/s with a period of 2 minutes (30 K ± 30 K and 10 minutes in the "
+        "paper), executors of 200/s; l and δ are 0.1 s unless varied.",
         also=("streamswitch-fig11",),
     ),
 )

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from rheostat.experiments.replicate import Mean, mean_of
-from rheostat.experiments.reproduce.course import Course, follow
-from rheostat.experiments.reproduce.reproduction import Claim, Effort, Outcome, Progress, Reproduction
-from rheostat.experiments.reproduce.streamswitch.figures import events, executors, success
+from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
+from rheostat.experiments.reproduce.streamswitch.result_means import events, executors, success
 from rheostat.experiments.reproduce.streamswitch.workloads import SWITCH, auctions
 from rheostat.experiments.reproduce.sweep import Case
+from rheostat.experiments.reproduce.turn_log import TurnLog, simulate_with_log
 from rheostat.experiments.result import Result
 from rheostat.snapshot import ExecutorPhase
 
@@ -19,12 +19,12 @@ _SPEEDS = (0.5, 0.75, 1.25, 1.5)
 _SHARES = (0.2, 0.4, 0.6, 0.8)
 _RATE, _AMPLITUDE, _PERIOD_S = 200.0, 500.0, 120.0
 Mix = tuple[float, float]
-"""α, the speed of the odd executors, and β, the probability that one is odd."""
+"""α, the speed of odd executors, and β, the probability that an executor is odd."""
 
 
 @dataclass(frozen=True)
-class Runs:
-    """Results under one mix, and the share of the executors in use that was odd, run by run."""
+class SpeedMixRuns:
+    """The results with one mix, and the share of odd ones among the active executors in each run."""
 
     results: tuple[Result, ...]
     odd_shares: tuple[float, ...]
@@ -33,17 +33,17 @@ class Runs:
         return mean_of([100 * share for share in self.odd_shares])
 
 
-Found = Mapping[Mix, Runs]
+Found = Mapping[Mix, SpeedMixRuns]
 
 
-def run(effort: Effort, progress: Progress) -> Outcome:
+def run(effort: Effort, progress: Progress) -> ReproductionResult:
     mixes = [(speed, share) for speed in _SPEEDS for share in (_SHARES[::3] if effort.quick else _SHARES)]
-    found: dict[Mix, Runs] = {}
+    found: dict[Mix, SpeedMixRuns] = {}
     for done, mix in enumerate(mixes, start=1):
         found[mix] = _runs(mix, effort)
         progress(done / len(mixes))
-    return Outcome(
-        columns=("α", "β (%)", "success (%)", "executors", "odd ones in use (%)", "treatments"),
+    return ReproductionResult(
+        columns=("α", "β (%)", "success (%)", "executors", "odd executors in use (%)", "switching events"),
         rows=tuple(
             (
                 speed,
@@ -61,7 +61,7 @@ def run(effort: Effort, progress: Progress) -> Outcome:
     )
 
 
-def _runs(mix: Mix, effort: Effort) -> Runs:
+def _runs(mix: Mix, effort: Effort) -> SpeedMixRuns:
     speed, share = mix
     scenario = auctions(
         _AMPLITUDE,
@@ -71,18 +71,18 @@ def _runs(mix: Mix, effort: Effort) -> Runs:
         cluster={"odd_speed": speed, "odd_share": share},
     )
     case = Case(scenario, "streamswitch", SWITCH | {"epsilon": 0.2})
-    pairs = [follow(case, seed) for seed in range(effort.seeds)]
-    return Runs(tuple(result for result, _ in pairs), tuple(_odd_share(course, speed) for _, course in pairs))
+    pairs = [simulate_with_log(case, seed) for seed in range(effort.seeds)]
+    return SpeedMixRuns(tuple(result for result, _ in pairs), tuple(_odd_share(log, speed) for _, log in pairs))
 
 
-def _odd_share(course: Course, speed: float) -> float:
-    """Of the executors that served in the second half, over all looks."""
-    half = course.periods[len(course.periods) // 2 :]
+def _odd_share(log: TurnLog, speed: float) -> float:
+    """The share of odd ones among the active executors, over all turns in the second half."""
+    half = log.turns[len(log.turns) // 2 :]
     serving = [
         executor.speed == speed
-        for period in half
-        if period.snapshot is not None
-        for executor in period.snapshot.executors
+        for turn in half
+        if turn.snapshot is not None
+        for executor in turn.snapshot.executors
         if executor.phase is ExecutorPhase.ACTIVE
     ]
     return float(np.mean(serving))
@@ -94,53 +94,54 @@ def _claims(found: Found) -> tuple[Claim, ...]:
     odd = {mix: runs.odd_percent().mean for mix, runs in found.items()}
     least, most = _SHARES[0], _SHARES[-1]
     slow, fast = [m for m in found if m[0] < 1], [m for m in found if m[0] > 1]
-    treatments = {
+    event_counts = {
         speed: np.mean([events(runs.results).mean for mix, runs in found.items() if mix[0] == speed])
         for speed in _SPEEDS
     }
     return (
         Claim(
-            "success is close to 100 %, and below 99 % only with α = 0.5",
+            "the success rate is close to 100 %, and below 99 % only with α = 0.5",
             all(rate > 99 for (speed, _), rate in good.items() if speed > 0.5),
-            f"{min(good.values()):.2f} % at least, {min(r for m, r in good.items() if m[0] > 0.5):.2f} % with others",
+            f"{min(good.values()):.2f} % at least, {min(r for m, r in good.items() if m[0] > 0.5):.2f} % "
+            "with the others",
         ),
         Claim(
-            "slower odd ones take more executors",
+            "slower odd executors lead to more executors",
             all(numbers[0.5, share] > numbers[1.5, share] for share in {share for _, share in found}),
         ),
         Claim(
-            "the more odd ones, the more executors if they are slow, and the fewer if they are fast",
+            "with a larger β more executors are used if the odd ones are slow, and fewer if they are fast",
             numbers[0.5, most] > numbers[0.5, least] and numbers[1.5, most] < numbers[1.5, least],
             f"α = 0.5: {numbers[0.5, least]:.2f} to {numbers[0.5, most]:.2f}; α = 1.5: {numbers[1.5, least]:.2f} to "
             f"{numbers[1.5, most]:.2f}",
         ),
         Claim(
-            "of what is supplied, the faster ones are kept: fewer slow ones than β are in use",
+            "faster executors are kept: the share of slow ones in use is below β",
             float(np.mean([odd[mix] - 100 * mix[1] for mix in slow])) < 0,
             f"{np.mean([odd[mix] - 100 * mix[1] for mix in slow]):+.1f} points on average",
         ),
         Claim(
-            "and more fast ones than β",
+            "faster executors are kept: the share of fast ones in use is above β",
             float(np.mean([odd[mix] - 100 * mix[1] for mix in fast])) > 0,
             f"{np.mean([odd[mix] - 100 * mix[1] for mix in fast]):+.1f} points on average",
         ),
         Claim(
-            "slower ones bring more treatments",
-            bool(treatments[0.5] > treatments[1.5]),
-            ", ".join(f"α = {speed}: {number:.0f}" for speed, number in treatments.items()),
+            "slower odd executors lead to more switching events",
+            bool(event_counts[0.5] > event_counts[1.5]),
+            ", ".join(f"α = {speed}: {number:.0f}" for speed, number in event_counts.items()),
         ),
     )
 
 
 _NOTE = (
-    "The speed of an executor is drawn when it starts, that of the first ones too, and a run has few of them. The "
-    "share of odd ones in use is that over the second half of a run."
+    "The speed of an executor is drawn when it starts, also for the initial ones, and a run has few executors. The "
+    "share of odd executors in use is taken over the second half of a run."
 )
 
 
 def _draw(figure: Any, found: Found) -> None:
     grid = figure.subplots(2, 2, sharex=True)
-    titles = ("success, %", "executors", "odd ones in use, %", "treatments")
+    titles = ("success, %", "executors", "odd executors in use, %", "switching events")
     for speed in _SPEEDS:
         mixes = [mix for mix in found if mix[0] == speed]
         series: Sequence[list[float]] = (
@@ -166,8 +167,9 @@ REPRODUCTIONS = (
         figure="Figures 12 and 13",
         title="executors of different speeds",
         run=run,
-        setting="Switch(0.2) on 1,500 ± 500 records/s with a period of 2 minutes (30 K ± 10 K and 10 minutes there), "
-        "executors of 200/s (4 K there), of which each is odd with probability β and then α times as fast.",
+        setting="Switch(0.2) on 1,500 ± 500 records/s with a period of 2 minutes (30 K ± 10 K and 10 minutes in the "
+        "paper), executors of 200/s (4 K in the paper). Each executor is odd with probability β and then α times as "
+        "fast.",
         also=("streamswitch-fig13",),
     ),
 )

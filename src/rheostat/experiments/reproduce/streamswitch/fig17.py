@@ -1,43 +1,43 @@
-"""Figure 17: the same under longer windows and a looser bound."""
+"""Figure 17: success rate and executors with a longer window and with a looser bound."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from rheostat.experiments.reproduce.reproduction import Claim, Effort, Outcome, Progress, Reproduction
-from rheostat.experiments.reproduce.streamswitch.figures import executors, success
-from rheostat.experiments.reproduce.streamswitch.rivals import Rival
+from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
+from rheostat.experiments.reproduce.streamswitch.result_means import executors, success
+from rheostat.experiments.reproduce.streamswitch.solutions import Solution
 from rheostat.experiments.reproduce.sweep import sweep
 from rheostat.experiments.result import Result
 
 _SLAS = {"(1 s, 1 s)": (1.0, 1.0), "(1 s, 5 s)": (1.0, 5.0), "(5 s, 1 s)": (5.0, 1.0)}
 _PAPER_GAIN = {"(1 s, 5 s)": 0.5, "(5 s, 1 s)": 1.0}
-_SWITCHES = tuple(Rival("Switch", margin) for margin in (0.1, 0.2, 0.3))
-_OTHERS = (Rival("DRS-LB", 0.4), Rival("DRS", 0.4), Rival("Static", 8), Rival("Static", 10))
-Found = dict[tuple[str, Rival], list[Result]]
+_SWITCHES = tuple(Solution("Switch", margin) for margin in (0.1, 0.2, 0.3))
+_OTHERS = (Solution("DRS-LB", 0.4), Solution("DRS", 0.4), Solution("Static", 8), Solution("Static", 10))
+Found = dict[tuple[str, Solution], list[Result]]
 
 
-def run(effort: Effort, progress: Progress) -> Outcome:
+def run(effort: Effort, progress: Progress) -> ReproductionResult:
     session_s = effort.choose(60, 40)
     cases = {
-        (sla, rival): rival.case(session_s, *limits)
+        (sla, solution): solution.case(session_s, *limits)
         for sla, limits in _SLAS.items()
-        for rival in (*_SWITCHES, *_OTHERS)
+        for solution in (*_SWITCHES, *_OTHERS)
     }
     found = sweep(cases, effort, progress)
-    return Outcome(
-        columns=("(L, T)", "solution", "success here (%)", "gain, paper (points)", "gain here", "executors here"),
+    return ReproductionResult(
+        columns=("(L, T)", "solution", "success (%)", "gain: paper (points)", "gain: here (points)", "executors"),
         rows=tuple(
             (
                 sla,
-                str(rival),
+                str(solution),
                 success(results),
-                _PAPER_GAIN.get(sla) if rival.kind == "Switch" else None,
-                None if sla == "(1 s, 1 s)" else gain(found, sla, rival),
+                _PAPER_GAIN.get(sla) if solution.kind == "Switch" else None,
+                None if sla == "(1 s, 1 s)" else gain(found, sla, solution),
                 executors(results),
             )
-            for (sla, rival), results in found.items()
+            for (sla, solution), results in found.items()
         ),
         claims=_claims(found),
         notes=(_NOTE,),
@@ -45,16 +45,17 @@ def run(effort: Effort, progress: Progress) -> Outcome:
     )
 
 
-def gain(found: Found, sla: str, rival: Rival) -> float:
-    """Points of success rate that an SLA brings over (1 s, 1 s)."""
-    return success(found[sla, rival]).mean - success(found["(1 s, 1 s)", rival]).mean
+def gain(found: Found, sla: str, solution: Solution) -> float:
+    """The gain in success rate with an SLA over (1 s, 1 s), in percentage points."""
+    return success(found[sla, solution]).mean - success(found["(1 s, 1 s)", solution]).mean
 
 
 def _claims(found: Found) -> tuple[Claim, ...]:
-    gains = {sla: float(np.mean([gain(found, sla, rival) for rival in _SWITCHES])) for sla in _PAPER_GAIN}
+    gains = {sla: float(np.mean([gain(found, sla, solution) for solution in _SWITCHES])) for sla in _PAPER_GAIN}
     improved = [
         Claim(
-            f"under {sla} StreamSwitch succeeds more often than under (1 s, 1 s): by {paper} points there",
+            f"the success rate of StreamSwitch is higher under {sla} than under (1 s, 1 s), "
+            f"by {paper} points in the paper",
             gains[sla] > 0,
             f"{gains[sla]:+.2f} points on average",
         )
@@ -64,31 +65,32 @@ def _claims(found: Found) -> tuple[Claim, ...]:
 
 
 def _best(found: Found, sla: str) -> Claim:
-    own = Rival("Switch", 0.2)
+    own = Solution("Switch", 0.2)
     affordable = [r for r in _OTHERS if executors(found[sla, r]).mean <= 1.1 * executors(found[sla, own]).mean]
+    text = f"under {sla} {own} has a higher success rate than others with as many executors"
     best = max(affordable, key=lambda r: success(found[sla, r]).mean, default=None)
     if best is None:
-        return Claim(f"under {sla} {own} is better than others with as many executors", True, "none has so few")
+        return Claim(text, True, "no other solution has so few executors")
     return Claim(
-        f"under {sla} {own} is better than others with as many executors",
+        text,
         success(found[sla, own]).mean > success(found[sla, best]).mean,
-        f"{success(found[sla, own]).mean:.2f} % at {executors(found[sla, own]).mean:.2f}, {best} "
-        f"{success(found[sla, best]).mean:.2f} % at {executors(found[sla, best]).mean:.2f}",
+        f"{success(found[sla, own]).mean:.2f} % with {executors(found[sla, own]).mean:.2f}, {best} "
+        f"{success(found[sla, best]).mean:.2f} % with {executors(found[sla, best]).mean:.2f}",
     )
 
 
 _NOTE = (
-    "As in figure 5 the openings weigh more than in the paper, and so does what a looser bound forgives. A longer "
-    "window has two effects: it averages a burst away, or is spoilt by it from its first to its last second. Which "
-    "prevails depends on how near to each other bursts are."
+    "As in figure 5 the openings have more weight than in the paper, and so has the effect of a looser bound. A longer "
+    "window has two effects: it can average out a burst, or a burst makes the whole window miss the bound. Which one "
+    "dominates depends on the distance between bursts."
 )
 
 
 def _draw(figure: Any, found: Found) -> None:
     for axes, sla in zip(figure.subplots(1, len(_SLAS), sharey=True), _SLAS, strict=True):
-        groups: Sequence[tuple[str, Sequence[Rival]]] = [("Switch", _SWITCHES), *((str(r), [r]) for r in _OTHERS)]
-        for label, rivals in groups:
-            points = [(executors(found[sla, r]).mean, success(found[sla, r]).mean) for r in rivals]
+        groups: Sequence[tuple[str, Sequence[Solution]]] = [("Switch", _SWITCHES), *((str(r), [r]) for r in _OTHERS)]
+        for label, solutions in groups:
+            points = [(executors(found[sla, r]).mean, success(found[sla, r]).mean) for r in solutions]
             axes.plot(*zip(*points, strict=True), marker="o", label=label)
         axes.set_title(f"(L, T) = {sla}")
         axes.set_xlabel("executors, mean")
@@ -102,6 +104,6 @@ REPRODUCTIONS = (
         figure="Figure 17",
         title="other bounds and windows",
         run=run,
-        setting="As figure 5, with sessions of 60 s.",
+        setting="As in figure 5, with sessions of 60 s.",
     ),
 )

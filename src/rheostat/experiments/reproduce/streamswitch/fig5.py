@@ -1,33 +1,33 @@
-"""Figure 5: success rate against executors of StreamSwitch, DRS, DRS-LB and static solutions."""
+"""Figure 5: success rate and executors of StreamSwitch, DRS, DRS-LB and static solutions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from rheostat.experiments.reproduce.reproduction import Claim, Effort, Outcome, Progress, Reproduction
-from rheostat.experiments.reproduce.streamswitch.figures import executors, success
-from rheostat.experiments.reproduce.streamswitch.rivals import Rival
+from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
+from rheostat.experiments.reproduce.streamswitch.result_means import executors, success
+from rheostat.experiments.reproduce.streamswitch.solutions import Solution
 from rheostat.experiments.reproduce.sweep import sweep
 from rheostat.experiments.result import Result
 
 _KINDS = ("Switch", "DRS-LB", "DRS", "Static")
-_SWITCH = Rival("Switch", 0.2)
+_SWITCH = Solution("Switch", 0.2)
 _PAPER = {_SWITCH: (96.28, 8.40)}
-Found = Mapping[Rival, Sequence[Result]]
+Found = Mapping[Solution, Sequence[Result]]
 
 
-def run(effort: Effort, progress: Progress) -> Outcome:
+def run(effort: Effort, progress: Progress) -> ReproductionResult:
     margins = (0.0, 0.2, 0.4) if effort.quick else (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-    rivals = [Rival(kind, margin) for kind in _KINDS[:3] for margin in margins]
-    rivals += [Rival("Static", number) for number in (7, 8, 9, 10, 12)]
-    found = sweep({rival: rival.case(effort.choose(100, 60)) for rival in rivals}, effort, progress)
-    return Outcome(
-        columns=("solution", "success, paper (%)", "here (%)", "executors, paper", "here"),
+    solutions = [Solution(kind, margin) for kind in _KINDS[:3] for margin in margins]
+    solutions += [Solution("Static", number) for number in (7, 8, 9, 10, 12)]
+    found = sweep({solution: solution.case(effort.choose(100, 60)) for solution in solutions}, effort, progress)
+    return ReproductionResult(
+        columns=("solution", "success: paper (%)", "success: here (%)", "executors: paper", "executors: here"),
         rows=tuple(
-            (str(rival), paper[0], success(results), paper[1], executors(results))
-            for rival, results in found.items()
-            for paper in [_PAPER.get(rival, (None, None))]
+            (str(solution), paper[0], success(results), paper[1], executors(results))
+            for solution, results in found.items()
+            for paper in [_PAPER.get(solution, (None, None))]
         ),
         claims=_claims(found),
         notes=(_NOTE,),
@@ -35,24 +35,24 @@ def run(effort: Effort, progress: Progress) -> Outcome:
     )
 
 
-def nearest(kind: str, number: float, found: Found) -> Rival:
+def nearest(kind: str, number: float, found: Found) -> Solution:
     """The solution of a kind whose number of executors is closest."""
     return min((r for r in found if r.kind == kind), key=lambda r: abs(executors(found[r]).mean - number))
 
 
-def of_kind(kind: str, found: Found) -> list[Rival]:
-    return [rival for rival in found if rival.kind == kind]
+def of_kind(kind: str, found: Found) -> list[Solution]:
+    return [solution for solution in found if solution.kind == kind]
 
 
 def by_substream(results: Sequence[Result]) -> np.ndarray:
-    """Success rate of each substream in per cent, over the runs."""
+    """Success rate of each substream in percent, averaged over the runs."""
     rates = [[np.nan if r is None else 100 * r for r in x.success_rate_by_substream["work"]] for x in results]
     return np.asarray(np.nanmean(np.array(rates, dtype=float), axis=0))
 
 
-def below(found: Found, rival: Rival) -> int:
-    """How many substreams have a lower success rate under Switch(0.2) than under `rival`."""
-    return int(np.sum(by_substream(found[_SWITCH]) < by_substream(found[rival])))
+def below(found: Found, solution: Solution) -> int:
+    """How many substreams have a lower success rate with Switch(0.2) than with `solution`."""
+    return int(np.sum(by_substream(found[_SWITCH]) < by_substream(found[solution])))
 
 
 def _claims(found: Found) -> tuple[Claim, ...]:
@@ -62,16 +62,16 @@ def _claims(found: Found) -> tuple[Claim, ...]:
     least, most = of_kind("Switch", found)[0], of_kind("Switch", found)[-1]
     beaten = [
         Claim(
-            f"{_SWITCH} succeeds more often than the {kind} with the closest number of executors",
-            own > success(found[rival]).mean,
-            f"{own:.2f} % at {number:.2f} against {success(found[rival]).mean:.2f} % at "
-            f"{executors(found[rival]).mean:.2f} of {rival}",
+            f"{_SWITCH} has a higher success rate than the {kind} with the closest number of executors",
+            own > success(found[solution]).mean,
+            f"{own:.2f} % with {number:.2f} executors, {solution} {success(found[solution]).mean:.2f} % with "
+            f"{executors(found[solution]).mean:.2f}",
         )
-        for kind, rival in near.items()
+        for kind, solution in near.items()
     ]
     worse = [
         Claim(
-            f"{near[kind]} is below {near['Static']}",
+            f"{near[kind]} has a lower success rate than {near['Static']}",
             success(found[near[kind]]).mean < success(found[near["Static"]]).mean,
             f"{success(found[near[kind]]).mean:.2f} % and {success(found[near['Static']]).mean:.2f} %",
         )
@@ -81,14 +81,15 @@ def _claims(found: Found) -> tuple[Claim, ...]:
         *beaten,
         *worse,
         Claim(
-            "a larger ε buys success with executors",
+            "a larger ε gives a higher success rate with more executors",
             success(found[least]).mean < success(found[most]).mean
             and executors(found[least]).mean < executors(found[most]).mean,
-            f"{least} {success(found[least]).mean:.2f} % at {executors(found[least]).mean:.2f}, "
-            f"{most} {success(found[most]).mean:.2f} % at {executors(found[most]).mean:.2f}",
+            f"{least} {success(found[least]).mean:.2f} % with {executors(found[least]).mean:.2f}, "
+            f"{most} {success(found[most]).mean:.2f} % with {executors(found[most]).mean:.2f}",
         ),
         Claim(
-            f"few of the 64 substreams do worse than under {near['Static']} (6 there) and {near['DRS-LB']} (1 there)",
+            f"few of the 64 substreams have a lower success rate than with {near['Static']} (6 in the paper) and with "
+            f"{near['DRS-LB']} (1 in the paper)",
             below(found, near["Static"]) <= 6 and below(found, near["DRS-LB"]) <= 6,
             f"{below(found, near['Static'])} and {below(found, near['DRS-LB'])}",
         ),
@@ -96,10 +97,10 @@ def _claims(found: Found) -> tuple[Claim, ...]:
 
 
 _NOTE = (
-    "The trace is not public; drawn here are orders with its stated properties. Its two openings stand in a run of "
-    "minutes instead of hours and weigh more: nobody can serve 70 to 80 times the usual rate, so each costs every "
-    "solution some seconds, and success is lower than in the paper by what those are of the whole. All solutions "
-    "meet the same arrivals, and are to be compared with each other."
+    "The trace is not public; orders with its stated properties are generated here. Its two openings are part of a run "
+    "of minutes instead of hours and have more weight: no solution can process 70 to 80 times the usual rate, so each "
+    "opening costs every solution some seconds and lowers the success rate compared with the paper. All solutions see "
+    "the same arrivals and can be compared with each other."
 )
 
 
@@ -114,8 +115,8 @@ def _draw(figure: Any, found: Found) -> None:
     left.legend()
     left.grid(alpha=0.3)
     number = executors(found[_SWITCH]).mean
-    for rival in (_SWITCH, *(nearest(kind, number, found) for kind in _KINDS[1:])):
-        right.plot(np.sort(by_substream(found[rival])), label=str(rival))
+    for solution in (_SWITCH, *(nearest(kind, number, found) for kind in _KINDS[1:])):
+        right.plot(np.sort(by_substream(found[solution])), label=str(solution))
     right.set_xlabel("64 substreams, sorted")
     right.legend()
     right.grid(alpha=0.3)
@@ -125,9 +126,9 @@ REPRODUCTIONS = (
     Reproduction(
         name="streamswitch-fig5",
         figure="Figure 5",
-        title="success rate against executors under (1 s, 1 s)",
+        title="success rate and executors under (1 s, 1 s)",
         run=run,
-        setting="Limit orders, two sessions of 100 s (two hours there). Usually 1,000 orders/s, between half and one "
-        "and a half of it, on executors that serve 180/s; the spikes decay with 0.08 s.",
+        setting="Limit orders, two sessions of 100 s (two hours in the paper). About 1,000 orders/s, varying from "
+        "500/s to 1,500/s, on executors that process 180/s; the spikes decay with a time constant of 0.08 s.",
     ),
 )

@@ -1,55 +1,56 @@
-"""Figures 6 to 9: a run over time, and one treatment of each kind from close by."""
+"""Figures 6 to 9: a run over time, and one action of each kind in detail."""
 
 from typing import Any
 
 import numpy as np
 
 from rheostat.decision import Decision, Move, Scale
-from rheostat.experiments.reproduce.course import Course, follow
-from rheostat.experiments.reproduce.reproduction import Cell, Claim, Effort, Outcome, Progress, Reproduction
-from rheostat.experiments.reproduce.streamswitch.rivals import Rival
+from rheostat.experiments.reproduce.reproduction import Cell, Claim, Effort, Progress, Reproduction, ReproductionResult
+from rheostat.experiments.reproduce.streamswitch.solutions import Solution
+from rheostat.experiments.reproduce.turn_log import TurnLog, simulate_with_log
 from rheostat.experiments.result import Result
 from rheostat.loop.turn import Ruling, Turn
 
-_RIVAL = Rival("Switch", 0.2)
+_SOLUTION = Solution("Switch", 0.2)
 _PAPER_MOVED = {"scale-out": 6, "load balance": 3, "scale-in": 5}
-_AFTER_S = 5.0
+_AROUND_S = 5.0
 
 
-def run(effort: Effort, progress: Progress) -> Outcome:
-    result, course = follow(_RIVAL.case(effort.choose(100, 60)), seed=0)
+def run(effort: Effort, progress: Progress) -> ReproductionResult:
+    result, log = simulate_with_log(_SOLUTION.case(effort.choose(100, 60)), seed=0)
     progress(1.0)
-    return Outcome(
-        columns=("treatment", "substreams, paper", "here, on average", "how often", "the first: when", "why"),
-        rows=tuple(_row(kind, course) for kind in _PAPER_MOVED),
-        claims=_claims(result, course),
+    return ReproductionResult(
+        columns=("action", "substreams: paper", "substreams: here, mean", "count", "first at", "reason"),
+        rows=tuple(_row(kind, log) for kind in _PAPER_MOVED),
+        claims=_claims(result, log),
         notes=(_NOTE,),
-        draw=lambda figure: _draw(figure, course),
+        draw=lambda figure: _draw(figure, log),
     )
 
 
-def kind_of(decision: Decision, period: Turn) -> str:
+def kind_of(decision: Decision, turn: Turn) -> str:
     if isinstance(decision, Scale):
-        return "scale-out" if decision.executors > period.before.size(decision.operator) else "scale-in"
+        return "scale-out" if decision.executors > turn.before.size(decision.operator) else "scale-in"
     return "load balance"
 
 
-def treatments(course: Course, kind: str) -> list[tuple[float, Scale | Move]]:
-    """Those of one kind with their times."""
+def actions_of_kind(log: TurnLog, kind: str) -> list[tuple[float, Scale | Move]]:
+    """The accepted decisions of one kind, with their times."""
     return [
-        (period.time_s, verdict.decision)
-        for period in course.periods
-        for verdict in period.ruled(Ruling.ACCEPTED)
-        if isinstance(verdict.decision, Scale | Move) and kind_of(verdict.decision, period) == kind
+        (turn.time_s, verdict.decision)
+        for turn in log.turns
+        for verdict in turn.ruled(Ruling.ACCEPTED)
+        if isinstance(verdict.decision, Scale | Move) and kind_of(verdict.decision, turn) == kind
     ]
 
 
 def moved(decision: Scale | Move) -> int:
-    return sum(len(moves.substreams) for moves in decision.moves)
+    """The number of substreams that `decision` moves."""
+    return sum(len(transfer.substreams) for transfer in decision.moves)
 
 
-def _row(kind: str, course: Course) -> tuple[Cell, ...]:
-    done = treatments(course, kind)
+def _row(kind: str, log: TurnLog) -> tuple[Cell, ...]:
+    done = actions_of_kind(log, kind)
     if not done:
         return kind, _PAPER_MOVED[kind], None, 0, None, None
     time_s, first = done[0]
@@ -63,54 +64,54 @@ def _row(kind: str, course: Course) -> tuple[Cell, ...]:
     )
 
 
-def _claims(result: Result, course: Course) -> tuple[Claim, ...]:
-    counts = {kind: len(treatments(course, kind)) for kind in _PAPER_MOVED}
-    calm = [latency_s for latency_s in course.latencies_s() if not np.isnan(latency_s)]
+def _claims(result: Result, log: TurnLog) -> tuple[Claim, ...]:
+    counts = {kind: len(actions_of_kind(log, kind)) for kind in _PAPER_MOVED}
+    known = [latency_s for latency_s in log.latencies_s() if not np.isnan(latency_s)]
     return (
         Claim(
-            "load balance is the treatment most often used",
+            "load balance is the most frequent action",
             counts["load balance"] == max(counts.values()),
             ", ".join(f"{number} {kind}s" for kind, number in counts.items()),
         ),
         Claim(
             "latency is mostly tens to hundreds of milliseconds",
-            float(np.median(calm)) < 0.5,
-            f"median {1e3 * np.median(calm):.0f} ms, {np.mean(np.array(calm) < 1.0):.0%} of looks below a second",
+            float(np.median(known)) < 0.5,
+            f"median {1e3 * np.median(known):.0f} ms, {np.mean(np.array(known) < 1.0):.0%} of turns below a second",
         ),
         Claim(
-            "executors follow the load up and down",
+            "the number of executors follows the load",
             counts["scale-out"] > 0 and counts["scale-in"] > 0,
-            f"{min(map(sum, course.sizes()))} to {max(map(sum, course.sizes()))} executors",
+            f"{min(map(sum, log.sizes()))} to {max(map(sum, log.sizes()))} executors",
         ),
     )
 
 
 _NOTE = (
-    "The treatments are those of the run with seed 0; the table has the first of each kind with the reason that the "
-    "journal keeps. The picture has the whole run, and ten seconds around the last treatment of each kind: the rates "
+    "The actions are those of the run with seed 0; the table has the first of each kind with the reason that is kept "
+    "in the journal. The picture shows the whole run, and ten seconds around the last action of each kind: the rates "
     "of the two executors between which substreams move."
 )
 
 
-def _draw(figure: Any, course: Course) -> None:
+def _draw(figure: Any, log: TurnLog) -> None:
     upper, lower = figure.subfigures(2, 1)
     load, latency = upper.subplots(1, 2)
-    times_s = course.times_s()
-    load.step(times_s, [sum(sizes) for sizes in course.sizes()], where="post")
-    for time_s, _ in treatments(course, "load balance"):
+    times_s = log.times_s()
+    load.step(times_s, [sum(sizes) for sizes in log.sizes()], where="post")
+    for time_s, _ in actions_of_kind(log, "load balance"):
         load.plot(time_s, 4, "o", color="tab:orange", markersize=3)
     load.set_ylabel("executors (dots: load balance)")
-    latency.semilogy(times_s, course.latencies_s(), linewidth=0.7)
+    latency.semilogy(times_s, log.latencies_s(), linewidth=0.7)
     latency.axhline(1.0, color="tab:red", linestyle="--")
     latency.set_ylabel("mean latency, s")
     for axes, kind in zip(lower.subplots(1, 3), _PAPER_MOVED, strict=True):
-        done = treatments(course, kind)
+        done = actions_of_kind(log, kind)
         if done:
-            _draw_treatment(axes, course, kind, *done[-1])
+            _draw_action(axes, log, kind, *done[-1])
 
 
-def _draw_treatment(axes: Any, course: Course, kind: str, time_s: float, decision: Scale | Move) -> None:
-    near = [p for p in course.periods if abs(p.time_s - time_s) <= _AFTER_S and p.snapshot is not None]
+def _draw_action(axes: Any, log: TurnLog, kind: str, time_s: float, decision: Scale | Move) -> None:
+    near = [p for p in log.turns if abs(p.time_s - time_s) <= _AROUND_S and p.snapshot is not None]
     for number in (decision.moves[0].source, decision.moves[0].target):
         points = []
         for before, after in zip(near, near[10:], strict=False):
@@ -125,16 +126,16 @@ def _draw_treatment(axes: Any, course: Course, kind: str, time_s: float, decisio
     axes.legend(fontsize=7)
 
 
-def _arrived(period: Turn, number: int) -> int | None:
-    assert period.snapshot is not None
-    return next((each.arrived for each in period.snapshot.executors if each.id == number), None)
+def _arrived(turn: Turn, number: int) -> int | None:
+    assert turn.snapshot is not None
+    return next((each.arrived for each in turn.snapshot.executors if each.id == number), None)
 
 
 REPRODUCTIONS = (
     Reproduction(
         name="streamswitch-fig6",
         figure="Figures 6 to 9",
-        title="a run over time, and one treatment of each kind",
+        title="a run over time, and one action of each kind",
         run=run,
         setting="Switch(0.2) on the limit orders of figure 5.",
         also=("streamswitch-fig7", "streamswitch-fig8", "streamswitch-fig9"),

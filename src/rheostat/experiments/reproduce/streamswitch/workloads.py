@@ -1,7 +1,7 @@
-"""What the paper's experiments serve: orders of a stock exchange, queries over auctions, word count.
+"""Workloads of the StreamSwitch paper: orders of a stock exchange, and queries over auctions.
 
-Rates are a twentieth of the paper's, and so is what an executor serves; times are shorter. What decides is unchanged:
-how many executors a load needs, how it is skewed, how far above its mean it rises, and (L, T), l and δ.
+Input rates and service rates are a twentieth of the paper's, and runs are shorter. The number of executors that a load
+needs, its skew, its peaks relative to the mean, (L, T), l and δ are unchanged.
 """
 
 from typing import Any
@@ -15,9 +15,9 @@ SWITCH: dict[str, Any] = {"l": SLOT_S, "delta": SLOT_S}
 """l and δ as in the paper."""
 
 _CLUSTER: dict[str, Any] = {"pause": "executors", "start": "1s", "move_delay": "300ms"}
-"""A switch pauses the two executors it is between (section 5)."""
+"""A switch pauses the two executors involved (section 5)."""
 
-_MOST_EXECUTORS = 40
+_MAX_EXECUTORS = 40
 
 
 def keyed(
@@ -35,7 +35,7 @@ def keyed(
     cluster: dict[str, Any] | None = None,
     **source: Any,
 ) -> Scenario:
-    """One keyed operator of 64 substreams whose executors serve `rate` records a second each."""
+    """One keyed operator with 64 substreams, whose executors each process `rate` records a second."""
     return scenario_of(
         name=name,
         duration=duration_s,
@@ -54,7 +54,7 @@ def keyed(
             }
         ],
         sla=[{"latency": bound_s, "window": window_s, "operator": "work"}],
-        budget={"total": _MOST_EXECUTORS},
+        budget={"total": _MAX_EXECUTORS},
         cluster=_CLUSTER | (cluster or {}),
     )
 
@@ -63,9 +63,9 @@ _ORDERS_PER_S, _ORDERS_RATE = 1000.0, 180.0
 _SPIKES, _SPIKE_S = (80.0, 70.0), 0.08
 
 
-def orders(session_s: float, *, executors: int = 8, **told: Any) -> Scenario:
-    """Two sessions of limit orders of 1,156 stocks: each opens with a spike of 70 to 80 times the usual rate, which
-    then changes between half and one and a half of 1,000/s; every minute other stocks are the hot ones."""
+def orders(session_s: float, *, executors: int = 8, **fields: Any) -> Scenario:
+    """Two sessions of limit orders for 1,156 stocks. Each opens with a spike of 70 to 80 times the usual rate, which
+    then varies between 500/s and 1,500/s; the hot stocks change every minute."""
     opening = {
         "shape": "opening_auction",
         "base": _ORDERS_PER_S,
@@ -73,10 +73,10 @@ def orders(session_s: float, *, executors: int = 8, **told: Any) -> Scenario:
         "decay": _SPIKE_S,
         "session": session_s,
     }
-    unrest = {"shape": "erratic", "low": 0.5, "high": 1.5, "interval": "15s", "peak_chance": 0}
+    variation = {"shape": "erratic", "low": 0.5, "high": 1.5, "interval": "15s", "peak_chance": 0}
     return keyed(
         "limit orders",
-        {"product": [opening, unrest]},
+        {"product": [opening, variation]},
         _ORDERS_RATE,
         duration_s=len(_SPIKES) * session_s,
         executors=executors,
@@ -84,12 +84,12 @@ def orders(session_s: float, *, executors: int = 8, **told: Any) -> Scenario:
         keys={"limit_orders": 1156},
         rotate_every="1m",
         rotate_by=7,
-        **told,
+        **fields,
     )
 
 
-def auctions(amplitude: float, wave_s: float, rate: float, *, duration_s: float, **told: Any) -> Scenario:
+def auctions(amplitude: float, wave_s: float, rate: float, *, duration_s: float, **fields: Any) -> Scenario:
     """A query over auctions under a sinusoid of 1,500/s ± `amplitude` (30 K in the paper)."""
     load = {"shape": "sine", "base": 1500.0, "amplitude": amplitude, "period": wave_s}
     executors = max(1, round(1500.0 / (0.75 * rate)))
-    return keyed("auctions", load, rate, duration_s=duration_s, executors=executors, **told)
+    return keyed("auctions", load, rate, duration_s=duration_s, executors=executors, **fields)

@@ -1,0 +1,1 @@
+"""Subcommands of `rheostat`, one module each."""

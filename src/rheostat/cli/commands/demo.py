@@ -1,0 +1,138 @@
+"""`rheostat demo`: a word count under a changing load, for three minutes on an embedded Spark cluster."""
+
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from rheostat.cli.commands.run import wait_for
+from rheostat.cli.live_view import LiveView, show_live
+from rheostat.cli.pictures import check_picture, draw_run
+from rheostat.cli.run_history import RunHistory
+from rheostat.cli.spark_output import spark_output_to
+from rheostat.duration import human, positive_seconds
+from rheostat.policies.registry import make_options, policy_class
+from rheostat.sla import SLA, Budget
+
+if TYPE_CHECKING:
+    from rheostat.pipeline import Running
+
+COST_S = 0.02
+PERIOD_S = 2.0
+MAX_EXECUTORS = 6
+MAX_COUNT_EXECUTORS = 2
+SUBSTREAMS = 4
+FAST_START_SETTINGS = dict.fromkeys(
+    ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"), "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+)
+"""For JVMs that live a few minutes on few cores: only the fast compiler, and no threads for garbage collection."""
+
+_FIRST_RESULTS_TIMEOUT_S = 180.0
+_WARM_UP_S = 20.0
+_POLL_S = 0.2
+
+
+def demo(
+    policy: Annotated[str, typer.Option(help="Policy name; `rheostat policies` lists them.")] = "drs",
+    sla: Annotated[str, typer.Option(help="Latency and window of the SLA.")] = "8s/30s",
+    for_: Annotated[str, typer.Option("--for", help="How long to run.")] = "3m",
+    picture: Annotated[Path, typer.Option(help="File for the picture of the run.")] = Path("rheostat-demo.png"),
+) -> None:
+    """Run a word count on an embedded Spark cluster under a load that rises, spikes, becomes skewed and falls."""
+    promised, duration_s = SLA.parse(sla), positive_seconds(for_, "--for")
+    check_picture(picture)
+    make_options(policy_class(policy), _options(policy, promised))  # errors are reported before Spark starts
+    console = Console()
+    console.print(
+        f"Word count on an embedded Spark cluster for {human(duration_s)}, SLA {promised}, policy {policy}.\n"
+        f"Each sentence takes {human(COST_S)}, emulated by sleeping: one executor splits about "
+        f"{1 / COST_S:.0f} sentences a second, however many cores this machine has.",
+        highlight=False,
+    )
+    history = _run(console, policy, promised, duration_s)
+    _summarise(console, history, promised)
+    draw_run(history, promised, f"Rheostat demo: word count on Spark, policy {policy}", picture)
+    console.print(f"picture: {picture}")
+
+
+def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> RunHistory:
+    import numpy as np
+
+    from rheostat.load import Constant, Progressive, Spike
+    from rheostat.load.skew import zipf
+    from rheostat.pipeline import start
+    from rheostat.spark.cluster.embedded import EmbeddedCluster
+    from rheostat.spark.cluster.node import Node
+    from rheostat.workloads.feeder import Feeder
+    from rheostat.workloads.wordcount import sentences, word_count
+
+    part_s = duration_s / 9
+    load = Progressive(15, 90, 2 * part_s, 3 * part_s, part_s, start=part_s)
+    load_and_spike = load + Spike(1, 60, 4.5 * part_s, part_s / 2) + Constant(0)
+    history = RunHistory()
+    with ExitStack() as stack:
+        folder = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="rheostat-demo-", ignore_cleanup_errors=True))
+        )
+        with console.status("starting a Spark cluster with two nodes ..."):
+            nodes = [Node("north", cores=8, memory="6g"), Node("south", cores=8, memory="6g")]
+            cluster = stack.enter_context(EmbeddedCluster(nodes))
+        make = sentences(zipf(500, 0.9), np.random.default_rng(7), rotate_at_s=6 * part_s)
+        trickle = Feeder(folder / "sentences", Constant(10), make)
+        feeder = Feeder(folder / "sentences", load_and_spike, make)
+        with console.status("starting queries and executors ..."), spark_output_to(folder / "spark.log"):
+            running = stack.enter_context(
+                start(
+                    word_count(folder / "sentences", cost_s=COST_S, substreams=SUBSTREAMS),
+                    sla=sla,
+                    policy=policy,
+                    options=_options(policy, sla),
+                    budget=Budget(MAX_EXECUTORS, most={"count": MAX_COUNT_EXECUTORS}),
+                    standby={"split": 1},
+                    settings=FAST_START_SETTINGS,
+                    directory=folder / "run",
+                    cluster=cluster,
+                    period=PERIOD_S,
+                    t_ra="6s",
+                    listeners=[history],
+                )
+            )
+            running.controller.pause()
+            with trickle:
+                _await_first_results(running, history)
+                running.wait(_WARM_UP_S)
+            running.controller.resume()
+            history.turns.clear()
+        with feeder, show_live(LiveView("word count", history, sla), console):
+            wait_for(running, duration_s)
+    return history
+
+
+def _options(policy: str, sla: SLA) -> dict[str, str]:
+    """Batches alone take about half of the SLA here, so latency would never fall below DRS's default T_min."""
+    return {"t_min": f"{0.75 * sla.latency_s}s"} if policy == "drs" else {}
+
+
+def _await_first_results(running: "Running", history: RunHistory) -> None:
+    """The demo begins when executors have started and their code is warm."""
+    deadline = time.monotonic() + _FIRST_RESULTS_TIMEOUT_S
+    while not any(turn.completed for turn in history.turns[-1:]) and time.monotonic() < deadline:
+        running.wait(_POLL_S)
+
+
+def _summarise(console: Console, history: RunHistory, sla: SLA) -> None:
+    rate = history.success_rate(sla, PERIOD_S)
+    peak = max((sum(turn.executors.values()) for turn in history.turns), default=0)
+    spent_s, static_s = history.executor_seconds(), peak * history.duration_s()
+    met = "not measured" if rate is None else f"met in {100 * rate:.1f} % of its windows"
+    console.print(f"SLA {sla}: {met}", highlight=False)
+    console.print(
+        f"executor-seconds: {spent_s:,.0f} including the warm standby; "
+        f"{static_s:,.0f} with the {peak} executors of the peak all the time"
+        + (f" ({100 * (1 - spent_s / static_s):.0f} % saved)" if static_s else ""),
+        highlight=False,
+    )

@@ -1,0 +1,160 @@
+"""`rheostat simulate`: runs a scenario under a policy on the simulated cluster."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from rheostat.cli.progress_bar import progress_bar
+from rheostat.cli.shared_options import Json, PolicyName, PolicyOptionTexts, parse_policy_options
+from rheostat.duration import human
+from rheostat.errors import ConfigError
+from rheostat.experiments.replicate import means, replicate
+from rheostat.experiments.result import Result
+from rheostat.experiments.scenario import Scenario, read_scenario
+from rheostat.experiments.simulate import simulate
+from rheostat.journal import Journal, NullJournal
+from rheostat.policies.registry import make_policy
+from rheostat.sim.engine.jit import COMPILED
+
+Options = dict[str, Any] | None
+
+
+def simulate_scenario(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    policy: PolicyName = None,
+    option: PolicyOptionTexts = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    runs: Annotated[int, typer.Option(min=1, help="Run with this many seeds, starting at --seed.")] = 1,
+    processes: Annotated[int, typer.Option(min=1, help="Spread the runs over this many processes.")] = 1,
+    journal: Annotated[
+        Path | None, typer.Option(help="Write the journal of the run to this new file, for `rheostat replay`.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run a scenario on the simulated cluster and report SLA success rate, latency and cost."""
+    read = read_scenario(scenario)
+    options = parse_policy_options(option)
+    _check(read, policy, options)
+    if journal is not None:
+        _check_journal(journal, runs)
+    if runs > 1:
+        _report_many(_simulate_many(read, policy, options, range(seed, seed + runs), processes), json)
+        return
+    result = _simulate_one(read, policy, options, seed, journal)
+    if json:
+        print(msgspec.json.encode(result).decode())
+    else:
+        Console().print(*tables(result), sep="\n")
+
+
+def _check(scenario: Scenario, policy: str | None, options: Options) -> None:
+    """Report errors, and that the run will be slow, before the progress bar appears."""
+    make_policy(scenario.policy if policy is None else policy, scenario.goal, options)
+    if not COMPILED:
+        print("simulating without numba is very slow: pip install 'rheostat[sim]'", file=sys.stderr)
+
+
+def _check_journal(journal: Path, runs: int) -> None:
+    """A run that continues from a journal has other results than one that starts from scratch."""
+    if runs > 1:
+        raise ConfigError(f"--journal {journal} works with a single run, not with --runs {runs}")
+    if journal.exists():
+        raise ConfigError(f"--journal {journal} already exists: give a new file, a simulated run starts from scratch")
+
+
+def _simulate_one(scenario: Scenario, policy: str | None, options: Options, seed: int, journal: Path | None) -> Result:
+    with ExitStack() as stack:
+        written = stack.enter_context(Journal(journal)) if journal else NullJournal()
+        bar = stack.enter_context(progress_bar())
+        task = bar.add_task(f"simulating {human(scenario.duration_s)}", total=scenario.duration_s)
+        return simulate(
+            scenario,
+            policy,
+            options,
+            seed=seed,
+            journal=written,
+            progress=lambda time_s: bar.update(task, completed=time_s),
+        )
+
+
+def _simulate_many(
+    scenario: Scenario, policy: str | None, options: Options, seeds: Sequence[int], processes: int
+) -> list[Result]:
+    with progress_bar() as bar:
+        task = bar.add_task(f"simulating {len(seeds)} runs of {human(scenario.duration_s)}", total=len(seeds))
+        return replicate(
+            scenario,
+            policy,
+            options,
+            seeds=seeds,
+            processes=processes,
+            progress=lambda done: bar.update(task, completed=done),
+        )
+
+
+def _report_many(results: list[Result], json: bool) -> None:
+    if json:
+        print(msgspec.json.encode({"means": means(results), "runs": results}).decode())
+        return
+    first = results[0]
+    table = Table("figure", "mean", "± (95 %)", title=f"{first.scenario}: {first.policy}, {len(results)} runs")
+    for figure, mean in means(results).items():
+        table.add_row(figure, f"{mean.mean:.4g}", "–" if mean.half_width is None else f"{mean.half_width:.2g}")
+    Console().print(table)
+
+
+def tables(result: Result) -> tuple[Table, Table]:
+    """One table for the whole run, one for its operators."""
+    whole = Table(title=f"{result.scenario}: {result.policy}, seed {result.seed}", show_header=False, min_width=60)
+    for name, value in _rows(result):
+        whole.add_row(name, value)
+    parts = Table("operator", "success", "executors", "exec-s", "latency", "p99", "backlog", "lost")
+    for name, part in result.operators.items():
+        parts.add_row(
+            name,
+            percent(part.success_rate),
+            f"{part.mean_executors:.2f}",
+            f"{part.executor_seconds:,.0f}",
+            latency(part.mean_latency_s),
+            latency(part.p99_latency_s),
+            f"{part.queued:,}",
+            f"{part.lost:,}",
+        )
+    return whole, parts
+
+
+def _rows(result: Result) -> list[tuple[str, str]]:
+    decided = ", ".join(f"{count} {kind}" for kind, count in sorted(result.decisions.items())) or "none"
+    return [
+        ("simulated time", human(result.duration_s)),
+        ("success rate", percent(result.success_rate)),
+        ("executors, mean", f"{result.mean_executors:.2f}"),
+        ("executor-seconds", f"{result.executor_seconds:,.0f}"),
+        ("saved against peak size", f"{percent(result.saved_resources)} of active executors"),
+        ("", f"{percent(result.saved_executor_seconds)} of paid executors"),
+        ("latency, mean / p99", f"{latency(result.mean_latency_s)} / {latency(result.p99_latency_s)}"),
+        ("arrived / completed", f"{result.arrived:,} / {result.completed:,}"),
+        ("backlog / lost / late", f"{result.queued:,} / {result.lost:,} / {result.late:,}"),
+        ("throughput degradation", percent(result.throughput_degradation)),
+        ("processed", percent(result.processed_share)),
+        ("error of predicted input", percent(result.prediction_errors.input_error)),
+        ("error of planned executors", percent(result.prediction_errors.replica_error)),
+        ("decisions", f"{decided}; {result.refused} refused"),
+        ("switching", f"{result.switching_events} events, {human(result.switching_time_s)}"),
+        ("switching share", percent(result.switching_share)),
+    ]
+
+
+def percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.2f} %"
+
+
+def latency(duration_s: float | None) -> str:
+    return "–" if duration_s is None else human(duration_s)

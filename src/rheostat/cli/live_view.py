@@ -1,0 +1,102 @@
+"""Live view: a run in the terminal, with rates, backlog, latency against the SLA, executors, decisions and reasons."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from rheostat.cli.run_history import RunHistory, TurnSummary
+from rheostat.describe import describe
+from rheostat.duration import human
+from rheostat.loop.turn import Ruling, Verdict
+from rheostat.sla import SLA
+
+_BARS = " ▁▂▃▄▅▆▇█"
+_WIDTH = 40
+_SHOWN_DECISIONS = 6
+
+
+class LiveView:
+    """Renders a `RunHistory`; rich asks for it at its own refresh rate."""
+
+    def __init__(self, title: str, history: RunHistory, sla: SLA | None) -> None:
+        self._title, self._history, self._sla = title, history, sla
+
+    def __rich__(self) -> RenderableType:
+        if not self._history.turns:
+            return Panel("waiting for the first measurement ...", title=self._title)
+        return Panel(
+            Group(self._curves(), self._operators(self._history.turns[-1]), self._decisions()), title=self._title
+        )
+
+    def _curves(self) -> Table:
+        turns = self._history.turns[-_WIDTH:]
+        latency = [turn.latency_s for turn in turns]
+        table = Table.grid(padding=(0, 2))
+        for _ in range(3):
+            table.add_column(no_wrap=True)
+        table.add_row("input", sparkline([turn.external_rate for turn in turns]), _rate(turns[-1].external_rate))
+        table.add_row("latency", self._coloured(latency), self._latency_text(latency[-1]))
+        executors = [sum(turn.executors.values()) for turn in turns]
+        table.add_row("executors", sparkline(executors), f"{executors[-1]} active")
+        return table
+
+    def _coloured(self, latencies: Sequence[float | None]) -> Text:
+        text = Text(sparkline(latencies))
+        for position, latency_s in enumerate(latencies):
+            if self._sla is not None and latency_s is not None:
+                text.stylize("red" if latency_s > self._sla.latency_s else "green", position, position + 1)
+        return text
+
+    def _latency_text(self, latency_s: float | None) -> str:
+        now = "not measured" if latency_s is None else human(latency_s)
+        return f"{now} (SLA {self._sla})" if self._sla else now
+
+    def _operators(self, turn: TurnSummary) -> Table:
+        table = Table("operator", "in/s", "backlog", "busy", "executors", box=None, padding=(0, 2))
+        for name, rate in turn.arrival_rate.items():
+            busy, queued, count = turn.utilisation[name], turn.queued[name], turn.executors[name]
+            table.add_row(
+                name,
+                _rate(rate),
+                "–" if queued is None else f"{queued:,.0f}",
+                "–" if busy is None else f"{100 * busy:3.0f} %",
+                f"{'■' * count} {count}",
+            )
+        return table
+
+    def _decisions(self) -> Text:
+        lines = [self._line(time_s, verdict) for time_s, verdict in self._history.decisions()[-_SHOWN_DECISIONS:]]
+        return Text("\n").join(lines) if lines else Text("no decisions yet", style="dim")
+
+    def _line(self, time_s: float, verdict: Verdict) -> Text:
+        refused = verdict.ruling is Ruling.REFUSED
+        since_s = time_s - self._history.turns[0].time_s
+        text = f"{human(since_s):>6}  {verdict.decision.operator}: {describe(verdict.decision)}"
+        why = f"refused, {verdict.why}" if refused else verdict.decision.reason
+        return Text(f"{text}: {why}", style="dim" if refused else "bold", overflow="ellipsis", no_wrap=True)
+
+
+@contextmanager
+def show_live(view: LiveView, console: Console) -> Iterator[None]:
+    """Show `view` live in a terminal; in a file or a pipe it is printed once, at the end."""
+    with Live(view, console=console, refresh_per_second=2):
+        yield
+    if not console.is_terminal:
+        console.line()  # rich leaves it out there
+
+
+def sparkline(values: Sequence[float | None]) -> str:
+    """A row of bars from zero to the largest value, with gaps for unknown values."""
+    top = max((value for value in values if value is not None), default=0.0)
+    return "".join(
+        " " if value is None or top <= 0 else _BARS[min(8, max(1, round(8 * value / top)))] for value in values
+    )
+
+
+def _rate(rate: float | None) -> str:
+    return "–" if rate is None else f"{rate:,.0f}/s"

@@ -1,0 +1,32 @@
+"""Needed executors: how many a given input rate needs, by PA-SPS eq. 2 with the true input."""
+
+import math
+from collections.abc import Mapping
+
+from rheostat.queueing import Route, arrival_rates
+from rheostat.sim.model import SimModel
+
+_ROUNDING = 1e-9
+
+
+def needed_executors(model: SimModel, source_rates: Mapping[str, float]) -> int:
+    """The sum over operators of rate times service time, rounded up, at least one each.
+
+    `source_rates` are records per second by source.
+    """
+    topology = model.topology
+    external: dict[str, float] = {}
+    for stream in topology.streams:
+        if stream.producer in topology.sources:
+            external[stream.consumer] = external.get(stream.consumer, 0.0) + source_rates[stream.producer]
+    routes = [
+        Route(s.producer, s.consumer, s.selectivity) for s in topology.streams if s.producer in topology.operators
+    ]
+    rates = arrival_rates(list(topology.operators), external, routes)
+    works = (rate * model.operator(name).service.mean_s for name, rate in rates.items())
+    return sum(max(1, math.ceil(work - _ROUNDING)) for work in works)
+
+
+def peak_executors(model: SimModel, duration_s: float) -> int:
+    """The executors that the peak rates of a run need (r_over in PA-SPS)."""
+    return needed_executors(model, {name: model.source(name).load.peak(duration_s) for name in model.topology.sources})

@@ -1,0 +1,45 @@
+import json
+from pathlib import Path
+
+import pytest
+
+
+def test_the_documented_keys_are_printed_as_json(run, short: Path) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("simulate", str(short), "--policy", "threshold", "--seed", "4", "--json")
+    result = json.loads(out)
+    documented = {
+        "success_rate", "success_rate_by_substream", "mean_executors", "executor_seconds", "mean_latency_s",
+        "p99_latency_s", "arrived", "completed", "queued", "lost", "decisions", "switching_events",
+        "switching_time_s", "switching_share", "saved_resources", "throughput_degradation",
+    }  # fmt: skip
+    assert code == 0
+    assert documented <= result.keys()
+    assert result["operators"]["count"]["mean_latency_s"] > 0
+    assert result["seed"] == 4
+
+
+def test_tables_are_printed_without_json(run, short: Path) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("simulate", str(short))
+    assert code == 0
+    assert "success rate" in out
+    assert "split" in out
+
+
+def test_without_numba_a_warning_says_that_it_is_slow(run, short: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr("rheostat.cli.commands.simulate.COMPILED", False)
+    code, out, err = run("simulate", str(short), "--json")
+    assert (code, json.loads(out)["seed"]) == (0, 0)
+    assert err == "simulating without numba is very slow: pip install 'rheostat[sim]'\n"
+
+
+def test_an_option_in_braces_is_a_json_object(run, short: Path) -> None:  # type: ignore[no-untyped-def]
+    option = 'reservation={"split": 0.5}'
+    assert run("simulate", str(short), "--policy", "dabs", "-o", option, "-o", "grouping=keep")[0] == 0
+
+
+def test_ctrl_c_ends_quietly_with_130(run, monkeypatch: pytest.MonkeyPatch, short: Path) -> None:  # type: ignore[no-untyped-def]
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rheostat.cli.commands.simulate.simulate", interrupted)
+    assert run("simulate", str(short)) == (130, "", "")

@@ -1,0 +1,93 @@
+"""The experiments of the StreamSwitch paper: workloads, solutions and success rates."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+import pytest
+
+from rheostat.experiments.reproduce.streamswitch.fig6 import actions_of_kind, moved
+from rheostat.experiments.reproduce.streamswitch.fig16 import word_count
+from rheostat.experiments.reproduce.streamswitch.path_success import PathSuccess
+from rheostat.experiments.reproduce.streamswitch.solutions import Solution
+from rheostat.experiments.reproduce.streamswitch.workloads import SUBSTREAMS, auctions, orders
+from rheostat.experiments.reproduce.turn_log import simulate_with_log
+from rheostat.experiments.simulate import simulate
+from rheostat.load.skew import top_share
+from rheostat.policies.registry import make_policy
+from rheostat.sim.cluster import Cluster
+
+
+def test_orders_are_skewed_and_open_with_spikes_as_the_trace_does() -> None:
+    scenario = orders(100.0)
+    source = scenario.model.source("in")
+    assert source.weights is not None
+    assert source.weights.max() > 0.02
+    assert top_share(source.weights, 0.01) > 0.10
+    usual = np.median(source.load.rates(np.linspace(10, 90, 200)))
+    assert source.load.rate_at(0.0) / 1000.0 > 0.5 * 80
+    assert 500 <= usual <= 1500
+    assert scenario.model.topology.operators["work"].substream_count == SUBSTREAMS
+
+
+@pytest.mark.parametrize("kind", ["Switch", "DRS", "DRS-LB", "Static"])
+def test_every_solution_is_a_policy_with_options_it_knows(kind: str) -> None:
+    case = Solution(kind, 8 if kind == "Static" else 0.2).case(60.0, bound_s=5.0, window_s=2.0)
+    assert make_policy(case.policy, case.scenario.goal, case.options)
+    [sla] = case.scenario.goal.slas
+    assert (sla.latency_s, sla.window_s) == (5.0, 2.0)
+
+
+def test_only_drs_lb_balances_while_drs_holds() -> None:
+    assert Solution("DRS-LB", 0.4).case(60.0).options["balance"] is True
+    assert Solution("DRS", 0.4).case(60.0).options["balance"] is False
+
+
+def test_auctions_swing_around_1500_records_a_second() -> None:
+    load = auctions(1500.0, 120.0, 200.0, duration_s=120.0).model.source("in").load
+    assert load.mean("120s") == pytest.approx(1500.0, rel=1e-3)
+    assert load.peak("120s") == pytest.approx(3000.0, rel=1e-3)
+
+
+def test_word_count_keeps_its_executors_busy_for_three_quarters_of_their_time() -> None:
+    model = word_count({}, 60.0).model
+    split, count = model.operator("split"), model.operator("count")
+    assert 750.0 * split.service.mean_s / split.executors == pytest.approx(0.75)
+    assert 3000.0 * count.service.mean_s / count.executors == pytest.approx(0.75)
+
+
+def test_actions_of_a_run_are_classified() -> None:
+    case = Solution("Switch", 0.2).case(4.0)
+    _, log = simulate_with_log(case, seed=0)
+    outs = actions_of_kind(log, "scale-out")
+    assert outs
+    assert all(moved(decision) >= 1 for _, decision in outs)
+    assert len(outs) + len(actions_of_kind(log, "scale-in")) == len(list(log.actions()))
+
+
+def test_a_path_is_scored_for_every_pair_of_substreams() -> None:
+    """Two operators of two substreams; the second substream of the first completes nothing in the window."""
+    scorer = PathSuccess("one", "two", latency_s=2.0, window_s=0.1)
+    substreams = np.zeros(4, dtype=[("latency", float), ("completed", int)]).view(np.recarray)
+    operators = np.array([(0, 2), (2, 2)], dtype=[("first_substream", int), ("substreams", int)]).view(np.recarray)
+    due: list[Callable[[], None]] = []
+    cluster = SimpleNamespace(
+        now_s=0.0,
+        agenda=SimpleNamespace(at=lambda time_s, action: due.append(action)),
+        position={"one": 0, "two": 1},
+        state=SimpleNamespace(operators=operators, substreams=substreams),
+    )
+    scorer(cast(Cluster, cluster))
+    substreams.latency[:] = [10.0, 0.0, 5.0, 15.0]
+    substreams.completed[:] = [10, 0, 10, 10]
+    due.pop()()
+    assert scorer.rate == 0.5, "1.0 + 0.5 s are within 2 s, 1.0 + 1.5 s are not"
+
+
+def test_a_run_that_is_watched_is_the_same_run() -> None:
+    scenario = word_count({"split": 1.0, "count": 1.0}, 4.0)
+    scorer = PathSuccess("split", "count", latency_s=2.0, window_s=1.0)
+    watched = simulate(scenario, "static", {}, watchers=[scorer])
+    assert watched == simulate(scenario, "static", {})
+    assert 0.0 < scorer.rate <= 1.0
