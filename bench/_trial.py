@@ -15,11 +15,14 @@ from rheostat.cli.commands.demo import FAST_START_SETTINGS
 from rheostat.cli.run_history import RunHistory
 from rheostat.cli.spark_output import spark_output_to
 from rheostat.load import Constant, Shape
+from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import Ruling
-from rheostat.pipeline import Running, start
+from rheostat.pipeline import Pipeline, start
+from rheostat.plan import Plan
 from rheostat.sla import SLA, Budget
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
+from rheostat.spark.target import SparkTarget
 from rheostat.topology import Topology
 from rheostat.workloads.feeder import Feeder, MakeRecord
 
@@ -60,22 +63,20 @@ class Trial:
         history = RunHistory()
         with ExitStack() as stack:
             folder = stack.enter_context(_folder())
+            topology = self.topology(folder / "input")
             feeder = Feeder(folder / "input", self.load, self.make())
             with spark_output_to(folder / "spark.log"):
                 running = stack.enter_context(
                     start(
-                        self.topology(folder / "input"),
+                        topology,
                         sla=self.sla,
                         policy=contender.policy,
                         options=contender.options,
                         budget=self.budget,
-                        executors=self.executors,
-                        standby=contender.standby,
+                        plan=Plan.initial(topology, self.executors, standby=contender.standby),
                         directory=folder / "run",
-                        cluster=cluster,
-                        settings=FAST_START_SETTINGS,
-                        period=PERIOD_S,
-                        t_ra=t_ra,
+                        on=SparkTarget(cluster=cluster, settings=FAST_START_SETTINGS),
+                        loop=LoopOptions(PERIOD_S, t_ra=t_ra),
                         listeners=[history],
                     )
                 )
@@ -146,7 +147,7 @@ def _folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def _await_first_results(running: Running, history: RunHistory) -> None:
+def _await_first_results(running: Pipeline, history: RunHistory) -> None:
     """Wait for the first results and for all executors, and then until they are warm."""
     end_s = time.monotonic() + FIRST_RESULTS_TIMEOUT_S
     while not _has_results(history) or running.plant.reached(running.plan) != running.plan.pool_of.keys():

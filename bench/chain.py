@@ -26,15 +26,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from rheostat.pipeline import start
-from rheostat.spark.act.actuators.allocation import Allocation
-from rheostat.spark.act.actuators.dynamic_allocation import stop_own_allocation
-from rheostat.spark.act.actuators.resource_profiles import pool_profile
-from rheostat.spark.state.stage_placement import pin_by_identity
+from rheostat.plan import Plan
+from rheostat.spark.act.actuators.allocation import AllocationClient
+from rheostat.spark.act.actuators.dynamic_allocation import stop_dynamic_allocation
+from rheostat.spark.act.actuators.resource_profiles import ResourceProfiles
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
 from rheostat.spark.query.batch_log import BatchRecord
 from rheostat.spark.session import Setting, build_session
+from rheostat.spark.state.executor_book import PoolSite
+from rheostat.spark.state.stage_placement import pin_by_identity
 from rheostat.spark.streams.entry_times import entered_at
+from rheostat.spark.target import SparkTarget
 from rheostat.topology import Operator, Source, Topology
 
 OPERATORS = ("one", "two", "three")
@@ -139,7 +142,11 @@ def as_topology(trial: Trial, cluster: EmbeddedCluster, folder: Path) -> Figures
         ],
     )
     running = start(
-        topology, policy="static", cluster=cluster, settings=SIZES, directory=folder / "run", fused=[("rows", "one")]
+        topology,
+        policy="static",
+        plan=Plan.initial(topology, fused=[("rows", "one")]),
+        on=SparkTarget(cluster=cluster, settings=SIZES),
+        directory=folder / "run",
     )
     with running:
         trial.wait(running.runtime.directory.checkpoint("three"))
@@ -163,11 +170,10 @@ CHAINS: dict[str, Callable[[Trial, EmbeddedCluster, Path], Figures]] = {
 
 def _pools(spark: SparkSession) -> Callable[[str, DataFrame], DataFrame]:
     """A pool of one executor for each operator."""
-    profiles = {name: pool_profile(spark, cores=SLOTS) for name in OPERATORS}
-    allocation = Allocation(spark)
-    for profile in profiles.values():
-        allocation.register(profile._java_resource_profile)
-    stop_own_allocation(spark)
+    allocation = AllocationClient(spark)
+    pools = ResourceProfiles(spark, allocation, cores=SLOTS)
+    profiles = {name: pools.create(PoolSite(name)) for name in OPERATORS}
+    stop_dynamic_allocation(spark)
     # Spark lists many files with a job, which is in no pool.
     allocation.request({DEFAULT_PROFILE: 1, **{profile.id: 1 for profile in profiles.values()}})
     return lambda name, df: pin_by_identity(df, profiles[name])

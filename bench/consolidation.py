@@ -21,11 +21,13 @@ from rheostat.decision import Fuse, Place, Split
 from rheostat.describe import describe
 from rheostat.load import Step
 from rheostat.load.skew import zipf
+from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import Ruling, Turn
 from rheostat.pipeline import start
 from rheostat.sla import Budget
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
+from rheostat.spark.target import SparkTarget
 from rheostat.workloads.feeder import Feeder
 from rheostat.workloads.wordcount import sentences, word_count
 
@@ -70,11 +72,9 @@ def run(folder: Path, part_s: float, fuse: bool) -> None:
             policy="ra-stream",
             options={**OPTIONS, "fuse": fuse},
             budget=Budget(4),
-            nodes={"split": "north", "count": "south"},
             directory=folder / "run",
-            cluster=cluster,
-            settings=FAST_START_SETTINGS,
-            period="2s",
+            on=SparkTarget(cluster=cluster, settings=FAST_START_SETTINGS, nodes={"split": "north", "count": "south"}),
+            loop=LoopOptions("2s"),
             listeners=[printer],
         ) as running,
         feeder,

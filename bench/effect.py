@@ -23,14 +23,17 @@ import msgspec
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from rheostat.clock import WallClock
 from rheostat.decision import Decision, Move, Scale, Transfer
 from rheostat.plan import Plan
-from rheostat.snapshot import Snapshot
-from rheostat.spark.act.pools import Pools
+from rheostat.spark.act.execute import Execution
+from rheostat.spark.act.executor_pools import ProfilePools
+from rheostat.spark.act.reconciler import Reconciler
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
-from rheostat.spark.plant import SparkPlant
 from rheostat.spark.session import build_session
+from rheostat.spark.state.spark_state import SparkState
+from rheostat.spark.state.stage_placement import StagePlacement
 from rheostat.topology import Operator, Source, Topology
 
 SUBSTREAMS = 4
@@ -42,8 +45,8 @@ EFFECT_TIMEOUT_S = 600.0
 class Trial:
     """A pool with its query and its plan."""
 
-    pools: Pools
-    plant: SparkPlant
+    state: SparkState
+    reconciler: Reconciler
     query: StreamingQuery
     plan: Plan
 
@@ -51,27 +54,27 @@ class Trial:
         """Print how long `decision` takes."""
         start_s, first_batch = time.monotonic(), self._batch()
         self.plan = self.plan.after(decision)
-        self.plant.apply(self.plan)
+        self.reconciler.follow(self.plan)
         self._print_when_effective(what, start_s, first_batch)
 
     def time_loss(self, app_id: str) -> None:
         """Print how long it takes to replace a killed executor."""
         start_s, first_batch = time.monotonic(), self._batch()
-        victim = next(member.spark for member in self.pools.report.members if member.spark is not None)
+        victim = next(member.executor for member in self.state.book.members() if member.executor is not None)
         kill(app_id, victim.id)
         await_(lambda: self._batch() > first_batch)
         print(f"{'loss: running batch':24} {'':11} {time.monotonic() - start_s:9.2f} s", flush=True)
-        await_(lambda: all(member.spark != victim for member in self.pools.report.members))
+        await_(lambda: all(member.executor != victim for member in self.state.book.members()))
         self._print_when_effective("loss: replaced", start_s, first_batch)
 
     def _print_when_effective(self, what: str, start_s: float, first_batch: int) -> None:
-        await_(lambda: "count" in self.plant.reached(self.plan))
+        await_(lambda: "count" in self.reconciler.reached(self.plan))
         applied_s, batch = time.monotonic() - start_s, self._batch()
         # The running batch may have started before the change; the next one has not.
         await_(lambda: self._batch() >= batch + 2)
         effect_s = time.monotonic() - start_s
         print(f"{what:24} {applied_s:9.2f} s {effect_s:9.2f} s {self._batch() - first_batch:7d} batches", flush=True)
-        await_(lambda: self.pools.report.settled)
+        await_(lambda: self.state.book.is_settled)
 
     def batch_s(self) -> float:
         """The median duration of the last batches."""
@@ -101,26 +104,29 @@ def kill(app_id: str, executor_id: str) -> None:
                 os.kill(int(file.parent.name), signal.SIGKILL)
 
 
-def start_query(spark: SparkSession, pools: Pools, folder: Path) -> StreamingQuery:
+def start_query(spark: SparkSession, placement: StagePlacement, folder: Path) -> StreamingQuery:
     source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1000).option("numPartitions", 1)
-    rows = pools.place("count", source.load().selectExpr("value % 100 AS value"))
-    counts = pools.place("count", rows.groupBy("value").count())
+    rows = placement.place("count", source.load().selectExpr("value % 100 AS value"))
+    counts = placement.place("count", rows.groupBy("value").count())
     writer = counts.writeStream.format("noop").outputMode("update")
     return writer.option("checkpointLocation", str(folder / "checkpoint")).start()
 
 
 def run(spark: SparkSession, folder: Path) -> None:
     plan = Plan.initial(TOPOLOGY, 2, standby={"count": 1})
-    with closing(Pools(spark, TOPOLOGY, plan, unpinned=0, directory=str(folder))) as pools:
-        query = start_query(spark, pools, folder)
-        plant = SparkPlant(TOPOLOGY, pools, lambda: Snapshot(0.0, ()), lambda *told: None).start()
+    with closing(ProfilePools(spark, TOPOLOGY, plan, reserved=0, directory=str(folder))) as pools:
+        state = SparkState(pools.book, pools.placement)
+        query = start_query(spark, pools.placement, folder)
+        execution = Execution(pools.executor_actuators())
+        reconciler = Reconciler(state, pools, execution, pools.rules, WallClock(), plan)
+        reconciler.start()
         try:
-            trial = Trial(pools, plant, query, plan)
-            await_(lambda: pools.report.settled and query.lastProgress is not None)
+            trial = Trial(state, reconciler, query, plan)
+            await_(lambda: state.book.is_settled and query.lastProgress is not None)
             measure(trial, spark.sparkContext.applicationId)
         finally:
             query.stop()
-            plant.stop()
+            reconciler.stop()
 
 
 def measure(trial: Trial, app_id: str) -> None:
@@ -132,8 +138,8 @@ def measure(trial: Trial, app_id: str) -> None:
     trial.time("activation of a standby", Scale(operator="count", executors=3, reason="bench"))
     trial.time("removal", Scale(operator="count", executors=2, reason="bench"))
     trial.plan = without_standby(trial.plan)
-    trial.plant.apply(trial.plan)
-    await_(lambda: trial.pools.report.plan == trial.plan and trial.pools.report.settled)
+    trial.reconciler.follow(trial.plan)
+    await_(lambda: trial.reconciler.reached(trial.plan) and trial.state.book.is_settled)
     trial.time("new executor", Scale(operator="count", executors=3, reason="bench"))
     trial.time_loss(app_id)
     print(f"\nmedian batch: {trial.batch_s():.2f} s")

@@ -13,7 +13,8 @@ from statistics import median
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.duration import human, positive_seconds
-from rheostat.pipeline import Running, start
+from rheostat.loop.options import LoopOptions
+from rheostat.pipeline import Pipeline, start
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
 from rheostat.topology import Operator, Source, Topology
@@ -55,7 +56,12 @@ def run(folder: Path, duration_s: float) -> None:
     with (
         EmbeddedCluster([Node("north", cores=4, memory="4g")]) as cluster,
         start(
-            TOPOLOGY, policy="static", sinks={"count": discard}, directory=folder / "run", cluster=cluster, period="5s"
+            TOPOLOGY,
+            policy="static",
+            sinks={"count": discard},
+            directory=folder / "run",
+            on=cluster,
+            loop=LoopOptions("5s"),
         ) as running,
     ):
         running.wait(WARM_UP_S)
@@ -65,7 +71,7 @@ def run(folder: Path, duration_s: float) -> None:
         print(f"{name}: last part / first part = {parts[-1][name] / parts[0][name]:.2f}")
 
 
-def measured(running: Running, directory: Path, part: int, duration_s: float) -> dict[str, float]:
+def measured(running: Pipeline, directory: Path, part: int, duration_s: float) -> dict[str, float]:
     """The median batch duration of each query over one part, printed with the size of the directory after it."""
     before = {name: _last(running, name) for name in QUERIES}
     running.wait(duration_s / PARTS)
@@ -78,7 +84,7 @@ def measured(running: Running, directory: Path, part: int, duration_s: float) ->
     return durations
 
 
-def _last(running: Running, name: str) -> int:
+def _last(running: Pipeline, name: str) -> int:
     batches = running.runtime.batches(name)
     return batches[-1].batch if batches else -1
 

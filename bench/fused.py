@@ -24,11 +24,12 @@ from rheostat.cli.spark_output import spark_output_to
 from rheostat.decision import Decision, Fuse, Split
 from rheostat.load import Constant
 from rheostat.load.skew import zipf
-from rheostat.pipeline import Running, start
+from rheostat.pipeline import Pipeline, start
 from rheostat.policies.policy import Observation, Policy, PolicyOptions
 from rheostat.sla import Goal
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
+from rheostat.spark.target import SparkTarget
 from rheostat.workloads.feeder import Feeder
 from rheostat.workloads.wordcount import sentences, word_count
 
@@ -66,7 +67,7 @@ def following(phase: Phase) -> type[Policy]:
     return Phases
 
 
-def await_change(running: Running, fused: bool) -> float:
+def await_change(running: Pipeline, fused: bool) -> float:
     """Wait until the operators are fused or split; returns how long it took."""
     start_s = time.monotonic()
     while bool(running.plan.fused) != fused or running.plant.reached(running.plan) != running.plan.pool_of.keys():
@@ -76,7 +77,7 @@ def await_change(running: Running, fused: bool) -> float:
     return time.monotonic() - start_s
 
 
-def latency(running: Running, settle_s: float, measure_s: float) -> tuple[float, int]:
+def latency(running: Pipeline, settle_s: float, measure_s: float) -> tuple[float, int]:
     """Mean latency of all words that are counted in the next `measure_s`, and the number of batches."""
     running.wait(settle_s)
     start_s = time.time()
@@ -85,7 +86,7 @@ def latency(running: Running, settle_s: float, measure_s: float) -> tuple[float,
     return float(np.average([each.mean_s for each in seen], weights=[each.count for each in seen])), len(seen)
 
 
-def phases(running: Running, phase: Phase, rounds: int, settle_s: float, measure_s: float) -> list[float]:
+def phases(running: Pipeline, phase: Phase, rounds: int, settle_s: float, measure_s: float) -> list[float]:
     """Latencies of alternating phases, starting and ending with separate queries."""
     found: list[float] = []
     for number in range(2 * rounds + 1):
@@ -115,8 +116,7 @@ def run(folder: Path, rate: float, rounds: int, settle_s: float, measure_s: floa
             word_count(inbox, substreams=2),
             policy=following(phase),
             directory=folder / "run",
-            cluster=cluster,
-            settings=FAST_START_SETTINGS,
+            on=SparkTarget(cluster=cluster, settings=FAST_START_SETTINGS),
         )
         with running:
             with feeder:

@@ -17,9 +17,10 @@ import numpy as np
 from bench._drain import drain
 
 from rheostat.load.skew import zipf
-from rheostat.spark.act.actuators.task_counts import dealt_by
+from rheostat.spark.act.actuators.task_counts import group_rows
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.query.per_record.timings import Work
+from rheostat.spark.query.run_directory import RunDirectory
 from rheostat.spark.query.runtime import Runtime
 from rheostat.spark.session import build_session
 from rheostat.topology import Operator, Source, Topology
@@ -50,12 +51,11 @@ class Batches:
 
     def __init__(self, runtime: Runtime, folder: Path, tasks: int) -> None:
         self._runtime, self._folder, self._tasks = runtime, folder, tasks
-        self._deal = dealt_by(runtime)
         self._sent = 0
 
     def send(self, values: np.ndarray, grouping: str) -> tuple[float, float, float]:
         """The duration of a batch of `values`, the time of its longest task, and the ratio of that to the mean task."""
-        self._deal(OPERATOR, grouping, self._tasks)
+        group_rows(self._runtime, OPERATOR, grouping, self._tasks)
         before, last = self._work(), max((batch.batch for batch in self._runtime.batches(OPERATOR)), default=-1)
         draft = self._folder / f".{self._sent}"
         draft.write_text("".join(f"{value}\n" for value in values))
@@ -116,7 +116,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
             folder = Path(name) / "values"
             folder.mkdir()
-            with Runtime(topology(folder, arguments.mean), spark, Path(name) / "run") as runtime:
+            it = topology(folder, arguments.mean)
+            with Runtime(it, spark, RunDirectory(Path(name) / "run", it)) as runtime:
                 found = measured(Batches(runtime, folder, arguments.tasks), arguments.rounds, arguments.rows)
     finally:
         spark.stop()

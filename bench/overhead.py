@@ -16,23 +16,18 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
-from rheostat.clock import WallClock
 from rheostat.journal import Journal
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
 from rheostat.plan import Plan
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Goal
-from rheostat.spark.act.pools import Pools
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import nodes_alike
-from rheostat.spark.observe.meter import SparkMeter
-from rheostat.spark.observe.node_usage import NodeUsage
-from rheostat.spark.observe.operators.operator_meter import operator_meters
-from rheostat.spark.observe.status_store import StatusStore
 from rheostat.spark.plant import SparkPlant
-from rheostat.spark.query.runtime import Runtime
+from rheostat.spark.query.run_directory import RunDirectory
 from rheostat.spark.session import build_session
+from rheostat.spark.wiring import topology_plant
 from rheostat.topology import Operator, Source, Topology
 
 SETTLE_TIMEOUT_S = 600.0
@@ -79,20 +74,16 @@ def measure(operators: int, executors: int, count: int, period_s: float, folder:
     with EmbeddedCluster(nodes, directory=folder / "cluster") as cluster:
         settings = {"spark.executor.cores": 1, "spark.executor.memory": "512m", "spark.default.parallelism": 2}
         spark = build_session("overhead", cluster=cluster, settings=settings)
-        pools = Pools(spark, topology, plan, directory=str(folder / "warm"))
-        runtime = Runtime(topology, spark, folder / "run", placement=pools.place)
-        meter = SparkMeter(pools.state, operator_meters(runtime), StatusStore(spark), NodeUsage(), WallClock())
-        plant = SparkPlant(topology, pools, meter.read, lambda *told: None).start()
+        directory = RunDirectory(folder / "run", topology)
         try:
-            with runtime, Journal(folder / "journal.db") as journal:
+            with topology_plant(spark, topology, plan, directory) as running, Journal(folder / "journal.db") as journal:
+                plant = running.plant
                 goal = Goal(topology, (SLA("5s", "30s"),))
                 policy = make_policy("static", goal)
                 controller = Controller(plant, policy, goal, journal, LoopOptions(period_s), plan=plan)
                 _settle(controller, plant, plan, topology, period_s)
                 _print(list(turns(controller, spark.sparkContext._jvm, count, period_s)), period_s)
         finally:
-            plant.stop()
-            pools.close()
             spark.stop()
 
 

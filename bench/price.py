@@ -12,17 +12,20 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
+from bench._drain import drain
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from rheostat.pipeline import start
-from rheostat.spark.act.actuators.allocation import Allocation
-from rheostat.spark.act.actuators.dynamic_allocation import stop_own_allocation
+from rheostat.plan import Plan
+from rheostat.spark.act.actuators.allocation import AllocationClient
+from rheostat.spark.act.actuators.dynamic_allocation import stop_dynamic_allocation
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
 from rheostat.spark.session import build_session
@@ -76,7 +79,7 @@ def discard(rows: DataFrame, batch: int) -> None:
 def plain(spark: SparkSession, given: Input, folder: Path) -> Iterator[Drain]:
     """One query in plain Spark. Its executors are released afterwards, like those of a topology: warm executors would
     be faster the next time."""
-    allocation = Allocation(spark)
+    allocation = AllocationClient(spark)
     allocation.request({DEFAULT_PROFILE: SLOTS})
     writer = count(split(given.read(spark))).writeStream.format("noop").outputMode("update")
     query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()
@@ -100,18 +103,18 @@ def topology(
         Operator("split", split, inputs="sentences", selectivity=WORDS),
         Operator("count", count, inputs="split", key="word", substreams=SUBSTREAMS),
     ]
+    words = Topology("word count", parts)
     running = start(
-        Topology("word count", parts),
+        words,
         policy="static",
-        executors=executors,
+        plan=Plan.initial(words, executors, fused=fused),
         directory=folder / "run",
-        spark=spark,
+        on=spark,
         sinks={"count": discard},
-        fused=fused,
     )
     with running:
         await_(lambda: running.plant.reached(running.plan) == set(executors))
-        yield running.runtime.drain
+        yield partial(drain, running.runtime)
 
 
 def fused(spark: SparkSession, given: Input, folder: Path) -> Any:
@@ -153,7 +156,7 @@ def rows_per_second(spark: SparkSession, variant: str, arguments: argparse.Names
 
 
 def measure(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    stop_own_allocation(spark)
+    stop_dynamic_allocation(spark)
     rates: dict[str, list[float]] = {variant: [] for variant in arguments.variants}
     for _ in range(arguments.repeat):
         for variant in rates:

@@ -15,11 +15,13 @@ from rheostat.cli.pictures import check_picture, draw_run
 from rheostat.cli.run_history import RunHistory
 from rheostat.cli.spark_output import spark_output_to
 from rheostat.duration import human, positive_seconds
+from rheostat.loop.options import LoopOptions
+from rheostat.plan import Plan
 from rheostat.policies.registry import make_options, policy_class
 from rheostat.sla import SLA, Budget
 
 if TYPE_CHECKING:
-    from rheostat.pipeline import Running
+    from rheostat.pipeline import Pipeline
 
 COST_S = 0.02
 PERIOD_S = 2.0
@@ -67,6 +69,7 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> RunHisto
     from rheostat.pipeline import start
     from rheostat.spark.cluster.embedded import EmbeddedCluster
     from rheostat.spark.cluster.node import Node
+    from rheostat.spark.target import SparkTarget
     from rheostat.workloads.feeder import Feeder
     from rheostat.workloads.wordcount import sentences, word_count
 
@@ -81,23 +84,22 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> RunHisto
         with console.status("starting a Spark cluster with two nodes ..."):
             nodes = [Node("north", cores=8, memory="6g"), Node("south", cores=8, memory="6g")]
             cluster = stack.enter_context(EmbeddedCluster(nodes))
+        topology = word_count(folder / "sentences", cost_s=COST_S, substreams=SUBSTREAMS)
         make = sentences(zipf(500, 0.9), np.random.default_rng(7), rotate_at_s=6 * part_s)
         trickle = Feeder(folder / "sentences", Constant(10), make)
         feeder = Feeder(folder / "sentences", load_and_spike, make)
         with console.status("starting queries and executors ..."), spark_output_to(folder / "spark.log"):
             running = stack.enter_context(
                 start(
-                    word_count(folder / "sentences", cost_s=COST_S, substreams=SUBSTREAMS),
+                    topology,
                     sla=sla,
                     policy=policy,
                     options=_options(policy, sla),
                     budget=Budget(MAX_EXECUTORS, most={"count": MAX_COUNT_EXECUTORS}),
-                    standby={"split": 1},
-                    settings=FAST_START_SETTINGS,
+                    plan=Plan.initial(topology, standby={"split": 1}),
                     directory=folder / "run",
-                    cluster=cluster,
-                    period=PERIOD_S,
-                    t_ra="6s",
+                    on=SparkTarget(cluster=cluster, settings=FAST_START_SETTINGS),
+                    loop=LoopOptions(PERIOD_S, t_ra="6s"),
                     listeners=[history],
                 )
             )
@@ -117,7 +119,7 @@ def _options(policy: str, sla: SLA) -> dict[str, str]:
     return {"t_min": f"{0.75 * sla.latency_s}s"} if policy == "drs" else {}
 
 
-def _await_first_results(running: "Running", history: RunHistory) -> None:
+def _await_first_results(running: "Pipeline", history: RunHistory) -> None:
     """The demo begins when executors have started and their code is warm."""
     deadline = time.monotonic() + _FIRST_RESULTS_TIMEOUT_S
     while not any(turn.completed for turn in history.turns[-1:]) and time.monotonic() < deadline:

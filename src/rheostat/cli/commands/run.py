@@ -16,6 +16,7 @@ from rheostat.cli.spark_output import spark_output_to
 from rheostat.cli.spark_target import ClusterFolder, Master, check_target, open_target
 from rheostat.duration import positive_seconds
 from rheostat.errors import ConfigError
+from rheostat.loop.options import LoopOptions
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.topology import Topology
@@ -51,6 +52,7 @@ def run_application(
     end_s = None if for_ is None else positive_seconds(for_, "--for")
     check_target(master, folder)
     from rheostat.pipeline import start
+    from rheostat.spark.target import SparkTarget
 
     history = RunHistory()
     console = Console()
@@ -66,10 +68,8 @@ def run_application(
                     options=policy_options,
                     budget=budget,
                     directory=directory,
-                    master=master,
-                    cluster=cluster,
-                    period=period_s,
-                    dry_run=dry_run,
+                    on=SparkTarget(master=master, cluster=cluster),
+                    loop=LoopOptions(period_s, dry_run=dry_run),
                     listeners=[history],
                 )
             )

@@ -84,9 +84,13 @@ class ProfilePools:
         )
 
     def actuators(self, runtime: Runtime) -> list[Actuators]:
-        stages = StageActuators(self._spark, self.rules.topology, self.placement, self.profiles, self._warm_ups)
         moves = [] if self.placement.can_route else [StateActuators(self._spark, runtime)]
-        return [stages, *moves, AllocationActuators(self._allocation), QueryActuators(runtime)]
+        return [*self.executor_actuators(), *moves, QueryActuators(runtime)]
+
+    def executor_actuators(self) -> list[Actuators]:
+        """All that does not change queries."""
+        stages = StageActuators(self._spark, self.rules.topology, self.placement, self.profiles, self._warm_ups)
+        return [stages, AllocationActuators(self._allocation)]
 
     def close(self) -> None:
         """End all executors of the pools, busy or not."""
