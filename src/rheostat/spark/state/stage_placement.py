@@ -124,7 +124,7 @@ class Preference:
     def __init__(self, spark: SparkSession, profile: ResourceProfile) -> None:
         jvm: Any = spark.sparkContext._jvm
         self._pin: Any = jvm.org.apache.spark.sql.rheostat.Pin
-        self._preference: Any = jvm.org.apache.spark.sql.rheostat.Seating(profile._java_resource_profile)
+        self._preference: Any = jvm.org.apache.spark.sql.rheostat.ExecutorPreferences(profile._java_resource_profile)
         self._list: Any = jvm.java.util.ArrayList
 
     def place(self, df: DataFrame) -> DataFrame:
@@ -136,7 +136,7 @@ class Preference:
         self, profile: ResourceProfile, serving: Iterable[SparkExecutor], by_substream: Iterable[SparkExecutor] = ()
     ) -> None:
         """From the next stage on: tasks go to `serving`, those of substream i to the i-th of `by_substream`."""
-        self._preference.seat(profile._java_resource_profile, self._locations(serving), self._locations(by_substream))
+        self._preference.prefer(profile._java_resource_profile, self._locations(serving), self._locations(by_substream))
 
     def _locations(self, executors: Iterable[SparkExecutor]) -> Any:
         java = self._list()

@@ -14,7 +14,7 @@ import org.apache.spark.sql.internal.SQLConf
 
 /** The executors that serve an operator at one moment, as Spark writes task locations (`executor_HOST_ID`):
   * those that any task may go to, and the one that has each substream. With nobody open, tasks go round the latter. */
-private[rheostat] class Seats(
+private[rheostat] class PreferredExecutors(
     val profile: ResourceProfile, open: IndexedSeq[String], bySubstream: IndexedSeq[String]) {
   def of(task: Int, tasks: Int, stage: StageKind): Seq[String] = {
     val keyed = stage.stateful || (stage.shuffled && tasks == bySubstream.length)
@@ -25,42 +25,42 @@ private[rheostat] class Seats(
 }
 
 /** What the driver may change while queries run: the next stage that is submitted obeys. */
-class Seating(profile: ResourceProfile) extends Serializable {
-  @transient @volatile private var seats = new Seats(profile, Vector.empty, Vector.empty)
+class ExecutorPreferences(profile: ResourceProfile) extends Serializable {
+  @transient @volatile private var preferred = new PreferredExecutors(profile, Vector.empty, Vector.empty)
 
-  private[rheostat] def now: Seats = seats
+  private[rheostat] def now: PreferredExecutors = preferred
 
-  def seat(profile: ResourceProfile, open: java.util.List[String], bySubstream: java.util.List[String]): Unit =
-    seats = new Seats(profile, open.asScala.toVector, bySubstream.asScala.toVector)
+  def prefer(profile: ResourceProfile, open: java.util.List[String], bySubstream: java.util.List[String]): Unit =
+    preferred = new PreferredExecutors(profile, open.asScala.toVector, bySubstream.asScala.toVector)
 
-  override def toString: String = s"profile ${seats.profile.id}"
+  override def toString: String = s"profile ${preferred.profile.id}"
 }
 
-/** A stage's rows with preferred executors. Those need no class of ours: `plain`, Spark's own, is what they get. */
-private[rheostat] class SeatedRDD(
+/** A stage's rows with preferred executors. It is never sent to executors: they get `plain`, a class of Spark's. */
+private[rheostat] class PreferringRDD(
     input: RDD[InternalRow],
     @transient plain: SQLExecutionRDD,
     @transient conf: SQLConf,
-    @transient private[rheostat] val seating: Seating,
-    @transient private[rheostat] val seats: Seats,
+    @transient private[rheostat] val preferences: ExecutorPreferences,
+    @transient private[rheostat] val preferred: PreferredExecutors,
     @transient stage: StageKind) extends SQLExecutionRDD(input, conf) {
 
   // The newest word counts, unless it is about another profile: this stage's is settled.
   override protected def getPreferredLocations(split: Partition): Seq[String] = {
-    val newest = seating.now
-    (if (newest.profile eq seats.profile) newest else seats).of(split.index, partitions.length, stage)
+    val newest = preferences.now
+    (if (newest.profile eq preferred.profile) newest else preferred).of(split.index, partitions.length, stage)
   }
 
   private def writeReplace(): AnyRef = plain
 }
 
-private[rheostat] object SeatedRDD {
-  /** The seats that a pin further down the same stage has taken: one stage cannot have two profiles. */
-  def in(rdd: RDD[_], seating: Seating): Option[Seats] = rdd match {
-    case seated: SeatedRDD if seated.seating eq seating => Some(seated.seats)
+private[rheostat] object PreferringRDD {
+  /** The executors preferred by a pin further down in the same stage: one stage cannot have two profiles. */
+  def in(rdd: RDD[_], preferences: ExecutorPreferences): Option[PreferredExecutors] = rdd match {
+    case preferring: PreferringRDD if preferring.preferences eq preferences => Some(preferring.preferred)
     case _ =>
       val parents = rdd.dependencies.iterator.collect { case narrow: NarrowDependency[_] => narrow.rdd }
-      parents.map(in(_, seating)).collectFirst { case Some(seats) => seats }
+      parents.map(in(_, preferences)).collectFirst { case Some(preferred) => preferred }
   }
 }
 
