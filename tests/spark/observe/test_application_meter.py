@@ -33,7 +33,7 @@ def batch(rows: int, behind: int) -> BatchRecord:
 def test_all_queries_are_one_operator_and_each_is_a_stream_into_it():
     meter = ApplicationMeter(APPLICATION, FakeQueries(FakeRun("one", batch(100, 0)), FakeRun("other", batch(10, 5))))
     meter.look()
-    meter.book({}, {}, 7.5)
+    meter.attribute_work({}, {}, 7.5)
     latency = Latency(10, 4.0)
     assert meter.state(100.0, None) == OperatorState(
         "application", 115, 110, queued=5, busy_s=7.5, latency=latency, batch=Batch(2, 4.0, 1.0)
@@ -61,7 +61,7 @@ def test_counters_continue_after_a_restart_of_the_driver():
         APPLICATION, FakeQueries(FakeRun("one", batch(10, 25))), Snapshot(1.0, (before,), streams=streams)
     )
     meter.look()
-    meter.book({}, {}, 1.5)
+    meter.attribute_work({}, {}, 1.5)
     state = meter.state(100.0, None)
     assert (state.arrived, state.completed, state.queued, state.busy_s) == (135, 110, 25, 61.5)
     assert state.batch == Batch(5, 10.0, 2.5)

@@ -7,6 +7,7 @@ and all queries together are one operator. Each query is a stream into it; so is
 from collections.abc import Mapping, Sequence
 
 from rheostat.snapshot import Latency, OperatorState, Snapshot, StreamState, SubstreamState
+from rheostat.spark.observe.counters import last_state
 from rheostat.spark.observe.query_progress import StreamingQueries
 from rheostat.spark.observe.query_totals import QueryTotals
 from rheostat.spark.observe.task_samples import BatchTasks
@@ -24,7 +25,7 @@ class ApplicationMeter:
 
     def __init__(self, topology: Topology, queries: StreamingQueries, base: Snapshot | None = None) -> None:
         (self.name,), (self._source,) = topology.operators, topology.sources
-        before = (base.operator.get(self.name) if base is not None else None) or OperatorState(self.name)
+        before = last_state(self.name, base)
         streams = () if base is None else base.streams
         self._busy_s = before.busy_s or 0.0
         self._totals = QueryTotals(
@@ -38,14 +39,14 @@ class ApplicationMeter:
     def look(self) -> None:
         self._totals.update()
 
-    def take(self, tasks: BatchTasks) -> None:
+    def take_sample(self, tasks: BatchTasks) -> None:
         """Nothing is sampled."""
 
     def expected_work(self, executor: str) -> tuple[float, float]:
         """Unknown."""
         return 0.0, 0.0
 
-    def book(self, numbers: Mapping[str, int], slots: Mapping[str, int], busy_s: float) -> None:
+    def attribute_work(self, numbers: Mapping[str, int], slots: Mapping[str, int], busy_s: float) -> None:
         """The busy time of all executors, those that have left since included, is the application's."""
         self._busy_s += busy_s
 

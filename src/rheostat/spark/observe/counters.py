@@ -1,9 +1,9 @@
-"""Counters: rows by executor or substream that never fall, and latencies of several batches as one."""
+"""Counters: rows by executor or substream, which never fall and continue after a restart; merged latencies."""
 
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
-from rheostat.snapshot import Latency
+from rheostat.snapshot import Latency, OperatorState, Snapshot
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -38,6 +38,11 @@ class RowCounters(Generic[Key]):
         """Forget all others."""
         self._completed = {key: rows for key, rows in self._completed.items() if key in keys}
         self._arrived = {key: rows for key, rows in self._arrived.items() if key in keys}
+
+
+def last_state(operator: str, base: Snapshot | None) -> OperatorState:
+    """The counters from which an operator continues after a restart; none of them is known without `base`."""
+    return (None if base is None else base.operator.get(operator)) or OperatorState(operator)
 
 
 def merged(latencies: Iterable[Latency | None]) -> Latency | None:

@@ -38,7 +38,7 @@ _SERVING = (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
 class AnyOperatorMeter(Protocol):
     """Measures one operator: one of a topology, or an application as a whole.
 
-    In each reading: `look`, `take` if a batch was sampled, `expected_work`, `book`, then all other questions.
+    In each reading: `look`, `take_sample` if its batch was found, `expected_work`, `attribute_work`, then the rest.
     """
 
     name: str
@@ -52,7 +52,7 @@ class AnyOperatorMeter(Protocol):
         """Run id and number of the batch whose tasks it needs; None for none."""
         ...
 
-    def take(self, tasks: BatchTasks) -> None:
+    def take_sample(self, tasks: BatchTasks) -> None:
         """The tasks of that batch."""
         ...
 
@@ -65,9 +65,12 @@ class AnyOperatorMeter(Protocol):
         """Seconds that one of Spark's executors works on the batch under way, and seconds that this holds its slots."""
         ...
 
-    def book(self, numbers: Mapping[str, int], slots: Mapping[str, int], busy_s: float) -> None:
-        """Divide what was counted over executors: `numbers` are those in its pool, `slots` those of all, by Spark's
-        ids; `busy_s` is what the pool was busy since the last reading."""
+    def attribute_work(self, numbers: Mapping[str, int], slots: Mapping[str, int], busy_s: float) -> None:
+        """Attribute what was done since the last reading to executors.
+
+        `numbers` are those of the executors in its pool, `slots` those of all executors, by Spark's ids; `busy_s` is
+        how long its pool was busy.
+        """
         ...
 
     def rows_by_executor(self) -> Mapping[int, float]:
@@ -141,7 +144,7 @@ class SparkMeter:
         samples = self._sampler.sample(dict(batch for _, batch in to_sample))
         for operator, (run_id, _) in to_sample:
             if run_id in samples:
-                operator.take(samples[run_id])
+                operator.take_sample(samples[run_id])
 
     def _count(self, book: ExecutorBook, members: Sequence[PoolMember], held: Sequence[HeldTime]) -> None:
         """Count what executors did since the last reading: their time, and the rows of all operators."""
@@ -151,7 +154,7 @@ class SparkMeter:
         for operator in self._operators.values():
             pool = book.pool_of[operator.name]
             numbers = {e.executor.id: e.number for e in members if e.pool == pool and e.executor is not None}
-            operator.book(numbers, slots, busy_s.get(pool, 0.0))
+            operator.attribute_work(numbers, slots, busy_s.get(pool, 0.0))
             self._executors.add_rows(pool, operator.rows_by_executor())
 
     def _work_share(self, member: PoolMember, book: ExecutorBook) -> float:

@@ -32,8 +32,8 @@ def task(partition: int, executor: str, rows: int) -> TaskData:
 def read(meter: OperatorMeter, now_s: float = 100.0, sample: BatchTasks | None = None) -> OperatorState:
     meter.look()
     if sample is not None:
-        meter.take(sample)
-    meter.book({"7": 0, "8": 1}, {"7": 1, "8": 1}, 0.0)
+        meter.take_sample(sample)
+    meter.attribute_work({"7": 0, "8": 1}, {"7": 1, "8": 1}, 0.0)
     return meter.state(now_s, "round-robin")
 
 
@@ -108,8 +108,8 @@ def test_rows_done_by_executors_of_another_pool_are_not_its_pools(runtime):
     meter = OperatorMeter(runtime, "count")
     runtime.records[:] = [record(0, 10.0, 20)]
     meter.look()
-    meter.take(BatchTasks(0, ((task(0, "7", 10), task(1, "elsewhere", 10)),)))
-    meter.book({"7": 4}, {"7": 1}, 0.0)
+    meter.take_sample(BatchTasks(0, ((task(0, "7", 10), task(1, "elsewhere", 10)),)))
+    meter.attribute_work({"7": 4}, {"7": 1}, 0.0)
     assert meter.rows_by_executor() == {4: 10}
 
 

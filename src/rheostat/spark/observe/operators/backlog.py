@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from rheostat.snapshot import OperatorState, Snapshot
+from rheostat.snapshot import Snapshot
+from rheostat.spark.observe.counters import last_state
 from rheostat.spark.observe.operators.batch_under_way import rows_under_way
 from rheostat.spark.observe.operators.variability import ArrivalVariability
 from rheostat.spark.query.batch_log import BatchRecord
@@ -16,7 +17,7 @@ class Backlog:
     """In each reading: `add` the new batches, then `update` with what waits. Counters continue from `base`."""
 
     def __init__(self, operator: str, base: Snapshot | None = None) -> None:
-        before = (base.operator.get(operator) if base is not None else None) or OperatorState(operator)
+        before = last_state(operator, base)
         streams = [] if base is None else [stream for stream in base.streams if stream.consumer == operator]
         self.completed = before.completed or 0
         self._arrived = before.arrived or 0

@@ -5,7 +5,7 @@ from typing import Any
 
 from rheostat.grouping.check import KEY, LOAD_AWARE, ROUND_ROBIN
 from rheostat.snapshot import Latency, OperatorState, Snapshot, StreamState, SubstreamState
-from rheostat.spark.observe.counters import merged
+from rheostat.spark.observe.counters import last_state, merged
 from rheostat.spark.observe.operators.backlog import Backlog
 from rheostat.spark.observe.operators.batch_costs import BatchCosts
 from rheostat.spark.observe.operators.batch_feed import BatchFeed
@@ -31,13 +31,12 @@ class OperatorMeter:
 
     def __init__(self, runtime: Runtime, name: str, base: Snapshot | None = None) -> None:
         operator = runtime.topology.operators[name]
-        before = (base.operator.get(name) if base is not None else None) or OperatorState(name)
         self.name = name
         self._runtime = runtime
         self._groupings = (KEY,) if operator.keyed else (ROUND_ROBIN, LOAD_AWARE, *choices(operator))
         self._feed = BatchFeed(runtime, name)
         self._backlog = Backlog(name, base)
-        self._costs = BatchCosts(before)
+        self._costs = BatchCosts(last_state(name, base))
         self._substreams = SubstreamMeter(name, operator.substream_count, base)
         self._has_state = operator.substream_count > 0
         self._work_model = WorkModel()
@@ -46,7 +45,7 @@ class OperatorMeter:
         self._service_scv: float | None = None
         self._latency: Latency | None = None
         self._latency_from_entry: Latency | None = None
-        self._booked = self._backlog.completed
+        self._attributed = self._backlog.completed
         self._last_rows = 0
         self._executor_shares: dict[int, float] = {}
         self._rows_by_executor: dict[int, float] = {}
@@ -80,7 +79,7 @@ class OperatorMeter:
         if self._feed.own and self._has_state:
             self._read_state_size()
 
-    def take(self, tasks: BatchTasks) -> None:
+    def take_sample(self, tasks: BatchTasks) -> None:
         """The tasks of its last batch. One without rows does not show which executors process how many."""
         if self._sample is None or self._last_rows:
             timings = self._runtime.timings(self.name) if self._feed.is_alone else None
@@ -92,7 +91,7 @@ class OperatorMeter:
             return 0.0, 0.0
         return self._sample.expected(executor, self._backlog.rows_under_way() or self._sample.rows)
 
-    def book(self, numbers: Mapping[str, int], slots: Mapping[str, int], busy_s: float) -> None:
+    def attribute_work(self, numbers: Mapping[str, int], slots: Mapping[str, int], busy_s: float) -> None:
         """Divide the rows completed since the last reading over executors and substreams, as in the sampled batch.
 
         `numbers` are those of the executors in its pool, `slots` those of all executors, by Spark's ids. `busy_s`, what
@@ -101,7 +100,7 @@ class OperatorMeter:
         self._rows_by_executor = {}
         if self._sample is None:
             return
-        rows, self._booked = self._backlog.completed - self._booked, self._backlog.completed
+        rows, self._attributed = self._backlog.completed - self._attributed, self._backlog.completed
         shares = self._sample.tasks.by_executor()
         self._executor_shares = {numbers[id_]: share for id_, share in shares.items() if id_ in numbers}
         self._rows_by_executor = {number: rows * share for number, share in self._executor_shares.items()}
