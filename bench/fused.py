@@ -13,7 +13,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 from scipy import stats
@@ -24,8 +23,7 @@ from rheostat.decision import Decision, Fuse, Split
 from rheostat.load import Constant
 from rheostat.load.skew import zipf
 from rheostat.pipeline import Running, start
-from rheostat.policies.policy import Observation, Policy, PolicyOptions
-from rheostat.sla import Goal
+from rheostat.policies.policy import Observation, Policy
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
 from rheostat.workloads.feeder import Feeder
@@ -47,14 +45,7 @@ class Turn:
 def following(turn: Turn) -> type[Policy]:
     """A policy that fuses and splits as `turn` says."""
 
-    class Turns:
-        name: ClassVar[str] = "turns"
-        summary: ClassVar[str] = "fuses or splits as it is told"
-        Options: ClassVar[type[PolicyOptions]] = PolicyOptions
-
-        def __init__(self, goal: Goal, options: PolicyOptions) -> None:
-            self.options = options
-
+    class Turns(Policy):
         def decide(self, observation: Observation) -> Sequence[Decision]:
             if turn.fused == bool(observation.plan.fused):
                 return []

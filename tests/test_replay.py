@@ -1,5 +1,4 @@
 import re
-from typing import ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +10,7 @@ from rheostat.journal import Journal
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
 from rheostat.policies import registry
-from rheostat.policies.policy import PolicyOptions
+from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
 from rheostat.replay import Difference, decisions_again, replay
 from rheostat.sla import Budget, Goal
@@ -24,15 +23,11 @@ TOPOLOGY = Topology(
 GOAL = Goal(TOPOLOGY, budget=Budget(total=10))
 
 
-class Rising:
+class Rising(Policy):
     """Wants one more executor whenever it has seen three observations since it last did; fails on every seventh."""
 
-    name: ClassVar[str] = "rising"
-    summary: ClassVar[str] = "has a memory, for tests"
-    Options = PolicyOptions
-
     def __init__(self, goal, options):
-        self.options = options
+        super().__init__(goal, options)
         self._seen = 0
 
     def decide(self, observation):

@@ -1,14 +1,14 @@
 """The policy that never changes anything: what provisioning for the peak looks like."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import msgspec
 
 from rheostat import describe
 from rheostat.decision import Decision, Effect, Hold, Scale
 from rheostat.errors import ConfigError
-from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.policies.policy import Observation, Policy, PolicyOptions
 from rheostat.sla import Goal
 
 
@@ -21,16 +21,14 @@ class StaticOptions(PolicyOptions, frozen=True, kw_only=True):
     ] = None
 
 
-class Static:
+class Static(Policy[StaticOptions]):
     """Keeps the executors it is told, or those there are."""
 
-    name: ClassVar[str] = "static"
-    summary: ClassVar[str] = "never changes the number of executors"
-    Options: ClassVar[type[PolicyOptions]] = StaticOptions
+    summary = "never changes the number of executors"
 
-    def __init__(self, goal: Goal, options: StaticOptions) -> None:
-        self.options = options
-        self._wanted = _by_operator(goal, options.executors)
+    def __init__(self, goal: Goal, options: StaticOptions | None = None) -> None:
+        super().__init__(goal, options)
+        self._wanted = _by_operator(goal, self.options.executors)
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool, in the name of the first operator it serves."""

@@ -6,15 +6,14 @@ The paper does not give the thresholds; the defaults here leave a scale-in room 
 """
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import msgspec
 
 from rheostat.decision import Decision, Effect, Hold, Scale
 from rheostat.describe import executors
 from rheostat.errors import ConfigError
-from rheostat.policies.policy import Observation, PolicyOptions
-from rheostat.sla import Goal
+from rheostat.policies.policy import Observation, Policy, PolicyOptions
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -30,18 +29,10 @@ class ThresholdOptions(PolicyOptions, frozen=True, kw_only=True):
             raise ConfigError(f"low {self.low!r} must be below high {self.high!r}")
 
 
-class Threshold:
+class Threshold(Policy[ThresholdOptions]):
     """Adds or removes one executor of an operator whose utilisation leaves [low, high]."""
 
-    name: ClassVar[str] = "threshold"
-    summary: ClassVar[str] = (
-        "one executor more or less when utilisation leaves a band (the incremental strategy of DABS-Storm)"
-    )
-    Options: ClassVar[type[PolicyOptions]] = ThresholdOptions
-
-    def __init__(self, goal: Goal, options: ThresholdOptions) -> None:
-        self.options = options
-        self._goal = goal
+    summary = "one executor more or less when utilisation leaves a band (the incremental strategy of DABS-Storm)"
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool, in the name of the first operator it serves."""
@@ -58,7 +49,7 @@ class Threshold:
         return decisions
 
     def _spare(self, observation: Observation) -> float:
-        total = self._goal.budget.total
+        total = self.goal.budget.total
         return float("inf") if total is None else total - observation.plan.total
 
     def _judge(self, observation: Observation, operators: Sequence[str], spare: float) -> Decision:
@@ -78,17 +69,17 @@ class Threshold:
     def _more(self, operators: Sequence[str], size: int, utilisation: float, spare: float) -> Decision:
         operator = operators[0]
         over = f"utilisation {utilisation:.0%} is above {self.options.high:.0%}"
-        most = min(self._goal.budget.maximum(each) for each in operators)
+        most = min(self.goal.budget.maximum(each) for each in operators)
         if size >= most:
             return Hold(operator=operator, reason=f"{over}, but {executors(most)} is the most allowed")
         if spare < 1:
-            return Hold(operator=operator, reason=f"{over}, but the budget of {self._goal.budget.total} is spent")
+            return Hold(operator=operator, reason=f"{over}, but the budget of {self.goal.budget.total} is spent")
         return _scale(operator, size, size + 1, utilisation, over)
 
     def _fewer(self, operators: Sequence[str], size: int, utilisation: float) -> Decision:
         operator = operators[0]
         under = f"utilisation {utilisation:.0%} is below {self.options.low:.0%}"
-        least = max(self._goal.budget.minimum(each) for each in operators)
+        least = max(self.goal.budget.minimum(each) for each in operators)
         if size <= least:
             return Hold(operator=operator, reason=f"{under}, but {executors(least)} is the least allowed")
         left = utilisation * size / (size - 1)

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rheostat.decision import AnyDecision, Decision
 from rheostat.loop.turn import Ruling, Turn
 from rheostat.pipeline import start
-from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.policies.policy import Observation, Policy, PolicyOptions
 from rheostat.sla import Budget, Goal
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.topology import Operator, Source, Topology
@@ -42,15 +42,11 @@ class Status(msgspec.Struct):
     refused: list[str]
 
 
-class Commanded:
+class Commanded(Policy):
     """Decides what it is told, again and again until that is accepted."""
 
-    name: ClassVar[str] = "commanded"
-    summary: ClassVar[str] = "does what a test says"
-    Options: ClassVar[type[PolicyOptions]] = PolicyOptions
-
     def __init__(self, goal: Goal, options: PolicyOptions) -> None:
-        self.options = options
+        super().__init__(goal, options)
         self._pending: tuple[int, Decision] | None = None
 
     def decide(self, observation: Observation) -> Sequence[Decision]:

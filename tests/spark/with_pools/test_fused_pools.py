@@ -7,7 +7,7 @@ from pyspark.sql import functions as sf
 
 from rheostat.decision import Fuse, Split
 from rheostat.pipeline import start
-from rheostat.policies.policy import PolicyOptions
+from rheostat.policies.policy import Policy
 from rheostat.topology import Operator, Source, Topology
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -22,12 +22,7 @@ class Wish:
 def wishing(wish):
     """A policy that has `split` fused with `count` when `wish` says so, and not otherwise."""
 
-    class Wishing:
-        name, summary, Options = "wishing", "", PolicyOptions
-
-        def __init__(self, goal, options):
-            self.options = options
-
+    class Wishing(Policy):
         def decide(self, observation):
             if wish.fused == bool(observation.plan.fused):
                 return []

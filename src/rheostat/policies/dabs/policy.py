@@ -5,7 +5,6 @@ for it; where it does not know nodes, each executor is taken to have a core of i
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from rheostat.decision import Decision, Effect, Hold, Scale
 from rheostat.describe import executors
@@ -13,24 +12,21 @@ from rheostat.policies.dabs.bottleneck import other_bottleneck
 from rheostat.policies.dabs.monitor import Iteration, Monitor, NotKnownError
 from rheostat.policies.dabs.options import DabsOptions
 from rheostat.policies.dabs.outlook import Outlooks, PoolNeed
-from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.policies.policy import Observation, Policy
 from rheostat.policies.regroup import regroups
 from rheostat.sla import Goal
 
 
-class Dabs:
+class Dabs(Policy[DabsOptions]):
     """AUTOSCALE+ for the number of executors, with OSG to spread the records over them."""
 
-    name: ClassVar[str] = "dabs"
-    summary: ClassVar[str] = "regressions over the topology set degrees ahead of the load, OSG balances (DABS-Storm)"
-    Options: ClassVar[type[PolicyOptions]] = DabsOptions
+    summary = "regressions over the topology set degrees ahead of the load, OSG balances (DABS-Storm)"
 
-    def __init__(self, goal: Goal, options: DabsOptions) -> None:
-        self.options = options
-        self._goal = goal
-        self._monitor = Monitor(options)
-        self._outlooks = Outlooks(goal.topology, options)
-        for name in options.reservation if isinstance(options.reservation, dict) else ():
+    def __init__(self, goal: Goal, options: DabsOptions | None = None) -> None:
+        super().__init__(goal, options)
+        self._monitor = Monitor(self.options)
+        self._outlooks = Outlooks(goal.topology, self.options)
+        for name in self.options.reservation if isinstance(self.options.reservation, dict) else ():
             goal.topology.operator(name)
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
@@ -48,7 +44,7 @@ class Dabs:
 
     def _judge_all(self, observation: Observation, iteration: Iteration) -> list[Decision]:
         """Pool by pool, in the order of the plan, as far as the budget reaches."""
-        plan, total = observation.plan, self._goal.budget.total
+        plan, total = observation.plan, self.goal.budget.total
         spare = float("inf") if total is None else total - plan.total
         try:
             outlook = self._outlooks.after(iteration)
@@ -81,7 +77,7 @@ class Dabs:
         return Scale(operator=operator, executors=allowed, reason=reason, predicted=_effect(it, allowed))
 
     def _allowed(self, it: PoolNeed, wanted: int, spare: float) -> int:
-        budget = self._goal.budget
+        budget = self.goal.budget
         most = min(*(budget.maximum(each) for each in it.operators), it.size + max(0.0, spare))
         least = max(budget.minimum(each) for each in it.operators)
         return int(max(least, min(wanted, most)))

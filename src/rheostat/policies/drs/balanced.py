@@ -1,7 +1,6 @@
 """DRS-LB, which StreamSwitch compares itself with (section 6): DRS, and load balance while DRS holds."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import msgspec
 
@@ -9,24 +8,22 @@ from rheostat.decision import Decision, Hold, Move, Scale
 from rheostat.policies.drs.options import DrsLbOptions
 from rheostat.policies.drs.policy import Drs
 from rheostat.policies.drs.sized import Sized
-from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.policies.policy import Observation, Policy
 from rheostat.policies.streamswitch.options import StreamSwitchOptions
 from rheostat.policies.streamswitch.policy import StreamSwitch
 from rheostat.sla import Goal
 
 
-class DrsLb:
+class DrsLb(Policy[DrsLbOptions]):
     """How many executors is DRS's business; which substream is whose is StreamSwitch's."""
 
-    name: ClassVar[str] = "drs-lb"
-    summary: ClassVar[str] = "DRS, and StreamSwitch's load balance of substreams while it holds (DRS-LB)"
-    Options: ClassVar[type[PolicyOptions]] = DrsLbOptions
+    summary = "DRS, and StreamSwitch's load balance of substreams while it holds (DRS-LB)"
 
-    def __init__(self, goal: Goal, options: DrsLbOptions) -> None:
-        self.options = options
-        self._drs = Drs(goal, options)
-        self._sized = Sized(balances=options.balance)
-        self._switch = StreamSwitch(goal, _of_streamswitch(options), self._sized)
+    def __init__(self, goal: Goal, options: DrsLbOptions | None = None) -> None:
+        super().__init__(goal, options)
+        self._drs = Drs(goal, self.options)
+        self._sized = Sized(balances=self.options.balance)
+        self._switch = StreamSwitch(goal, _of_streamswitch(self.options), self._sized)
         self._keyed = {name for name, operator in goal.topology.operators.items() if operator.keyed}
 
     def decide(self, observation: Observation) -> Sequence[Decision]:

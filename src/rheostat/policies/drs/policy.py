@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 from rheostat.decision import Decision, Effect, Hold, Scale
 from rheostat.describe import executors
@@ -12,26 +11,24 @@ from rheostat.policies.drs.measured import Measured, NetworkMeasurer, NotKnownEr
 from rheostat.policies.drs.options import DrsOptions, limits_of
 from rheostat.policies.drs.pace import Pace
 from rheostat.policies.drs.problems import FewestExecutors, LeastLatency, Problem, Proposal, Situation
-from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.policies.policy import Observation, Policy
 from rheostat.sla import Goal
 
 _NAMED = 6
 """Pools that a reason lists."""
 
 
-class Drs:
+class Drs(Policy[DrsOptions]):
     """Least latency with K_max executors, or fewest executors within T_max, by a model of the network of queues."""
 
-    name: ClassVar[str] = "drs"
-    summary: ClassVar[str] = "puts executors where a model of queues says they help most (DRS)"
-    Options: ClassVar[type[PolicyOptions]] = DrsOptions
+    summary = "puts executors where a model of queues says they help most (DRS)"
 
-    def __init__(self, goal: Goal, options: DrsOptions) -> None:
-        self.options = options
-        limits = limits_of(options, goal)
-        self._measurer = NetworkMeasurer(goal, options)
-        self._correction = correction_named(options.correction)
-        self._pace = Pace(limits.t_ra_s, limits.t_m_s, options.smoothing)
+    def __init__(self, goal: Goal, options: DrsOptions | None = None) -> None:
+        super().__init__(goal, options)
+        limits = limits_of(self.options, goal)
+        self._measurer = NetworkMeasurer(goal, self.options)
+        self._correction = correction_named(self.options.correction)
+        self._pace = Pace(limits.t_ra_s, limits.t_m_s, self.options.smoothing)
         self._problem: Problem = LeastLatency(limits) if limits.t_max_s is None else FewestExecutors(limits)
 
     def decide(self, observation: Observation) -> Sequence[Decision]:

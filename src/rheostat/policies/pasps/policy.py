@@ -1,8 +1,9 @@
 """The MAPE loop: sample the input each turn; every td forecast it, and set the replicas that it will need."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -20,27 +21,24 @@ from rheostat.policies.pasps.replicas import Need, load, within
 from rheostat.policies.pasps.samples import InputSamples
 from rheostat.policies.pasps.shares import Shares
 from rheostat.policies.pasps.start_times import StartTimes
-from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.policies.policy import Observation, Policy
 from rheostat.policies.regroup import regroups
 from rheostat.sla import Goal
 
+AnyPspsOptions = TypeVar("AnyPspsOptions", bound=PspsOptions)
 
-class Psps:
-    """As many replicas as the next interval needs if it is like this one, and as what is queued needs."""
 
-    name: ClassVar[str] = "psps"
-    summary: ClassVar[str] = "replicas for an input as in the last interval, and for what is queued (PSPS)"
-    Options: ClassVar[type[PolicyOptions]] = PspsOptions
+class ReplicasByForecast(Policy[AnyPspsOptions]):
+    """As many replicas as a forecast of the input says that the next interval needs, and as what is queued needs."""
 
-    def __init__(self, goal: Goal, options: PspsOptions) -> None:
-        self.options = options
+    def __init__(self, goal: Goal, options: AnyPspsOptions | None = None) -> None:
+        super().__init__(goal, options)
         self.expectation: Expectation | None = None
-        self._goal = goal
         self._forecaster = self._made_forecaster()
-        self._beat = IntervalTimer(options.td_s)
-        self._input = InputSamples(options.sample_s, options.samples)
+        self._beat = IntervalTimer(self.options.td_s)
+        self._input = InputSamples(self.options.sample_s, self.options.samples)
         self._shares = Shares(goal.topology)
-        calibrated = {goal.topology.operator(name).name: time for name, time in options.execution_time.items()}
+        calibrated = {goal.topology.operator(name).name: time for name, time in self.options.execution_time.items()}
         self._times = ExecutionTimes({name: positive_seconds(time) for name, time in calibrated.items()})
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
@@ -57,8 +55,8 @@ class Psps:
         self._times.turn()
         return self._plan(observation)
 
-    def _made_forecaster(self) -> Forecaster:
-        return Forecaster(make_model("basic"))
+    @abstractmethod
+    def _made_forecaster(self) -> Forecaster: ...
 
     def _events(self, forecast: Forecast) -> float:
         """λ̂_G: the events to plan for, of the interval that begins now."""
@@ -94,7 +92,7 @@ class Psps:
         pools = [operators for pool in observation.plan.pools if (operators := observation.plan.sharing(pool))]
         loads = [self._load(operators, events) for operators in pools]
         needs = [self._need(observation, operators, load) for operators, load in zip(pools, loads, strict=True)]
-        given = within(needs, self._goal.budget.total)
+        given = within(needs, self.goal.budget.total)
         return [
             self._decision(observation, operators, load, count, why)
             for operators, load, count in zip(pools, loads, given, strict=True)
@@ -115,13 +113,13 @@ class Psps:
         size = observation.plan.size(operators[0])
         if load is None or observation.settling.intersection(operators):
             return Need(float(size), size, size)
-        least = max(self._goal.budget.minimum(name) for name in operators)
+        least = max(self.goal.budget.minimum(name) for name in operators)
         return Need(load, least, max(least, self._most(operators)))
 
     def _most(self, operators: Sequence[str]) -> float:
         """The pool's size; and an executor without a substream has nothing to do, unless it also serves others."""
-        bound = min(self._goal.budget.maximum(name) for name in operators)
-        counts = [self._goal.topology.operators[name].substream_count for name in operators]
+        bound = min(self.goal.budget.maximum(name) for name in operators)
+        counts = [self.goal.topology.operators[name].substream_count for name in operators]
         substreams = float(max(counts)) if all(counts) else bound
         return min(bound, substreams, self.options.pool or bound)
 
@@ -145,15 +143,21 @@ class Psps:
         return None if self.options.pool is None else max(0, self.options.pool - active)
 
 
-class PaSps(Psps):
-    """As many replicas as a forecast of the input says that the next interval needs, and as what is queued needs."""
+class Psps(ReplicasByForecast[PspsOptions]):
+    """Expects of the next interval what the last one brought."""
 
-    name: ClassVar[str] = "pa-sps"
-    summary: ClassVar[str] = "replicas for a forecast of the input, and for what is queued (PA-SPS)"
-    Options: ClassVar[type[PolicyOptions]] = PaSpsOptions
-    options: PaSpsOptions
+    summary = "replicas for an input as in the last interval, and for what is queued (PSPS)"
 
-    def __init__(self, goal: Goal, options: PaSpsOptions) -> None:
+    def _made_forecaster(self) -> Forecaster:
+        return Forecaster(make_model("basic"))
+
+
+class PaSps(ReplicasByForecast[PaSpsOptions]):
+    """Expects what a forecasting model says, and looks as far ahead as executors take to start."""
+
+    summary = "replicas for a forecast of the input, and for what is queued (PA-SPS)"
+
+    def __init__(self, goal: Goal, options: PaSpsOptions | None = None) -> None:
         super().__init__(goal, options)
         self._starts = StartTimes()
 

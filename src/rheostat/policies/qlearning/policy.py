@@ -1,13 +1,13 @@
 """DABS-Storm's third baseline (§7.2, "Rlearning"): look up the degree that was learned for the present input rate."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import msgspec
 
 from rheostat.decision import Decision, Effect, Hold, Scale
 from rheostat.describe import executors
-from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.policies.policy import Observation, Policy, PolicyOptions
 from rheostat.policies.qlearning.table import read_table
 from rheostat.sla import Goal
 
@@ -26,16 +26,13 @@ class QLearningOptions(PolicyOptions, frozen=True, kw_only=True):
     ] = "window:3"
 
 
-class QLearning:
+class QLearning(Policy[QLearningOptions]):
     """Gives each operator the executors that paid best at its input rate; queues are not looked at."""
 
-    name: ClassVar[str] = "q-learning"
-    summary: ClassVar[str] = "the degree that reinforcement learning found for the input rate (baseline of DABS-Storm)"
-    Options: ClassVar[type[PolicyOptions]] = QLearningOptions
+    summary = "the degree that reinforcement learning found for the input rate (baseline of DABS-Storm)"
 
     def __init__(self, goal: Goal, options: QLearningOptions) -> None:
-        self.options = options
-        self._goal = goal
+        super().__init__(goal, options)
         self._table = read_table(options.table)
         for name in self._table:
             goal.topology.operator(name)
@@ -59,7 +56,7 @@ class QLearning:
         return self._change(operators, size, wanted, sum(rate for rate in rates.values() if rate is not None))
 
     def _change(self, operators: Sequence[str], size: int, wanted: int, rate: float) -> Decision:
-        budget = self._goal.budget
+        budget = self.goal.budget
         least = max(budget.minimum(each) for each in operators)
         allowed = int(max(least, min(wanted, *(budget.maximum(each) for each in operators))))
         reason = f"{executors(allowed)} paid best at {rate:,.4g} records/s"

@@ -1,7 +1,6 @@
 """The policy: monitor, trigger, plan, and act if it is worth it."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import msgspec
 
@@ -9,7 +8,7 @@ from rheostat.decision import Decision, Hold, Location, Place
 from rheostat.errors import ConfigError, InfeasibleError
 from rheostat.placement import Placement, algorithm, ra_stream
 from rheostat.placement.processes import Spots
-from rheostat.policies.policy import Observation, Policy, PolicyOptions
+from rheostat.policies.policy import Observation, Policy
 from rheostat.policies.rastream.fewest_moves import staying
 from rheostat.policies.rastream.fusing import fusing, splitting_first
 from rheostat.policies.rastream.measured_problem import NotKnownError, Picture, take
@@ -24,20 +23,19 @@ from rheostat.policies.rastream.worth import judge, moves
 from rheostat.sla import Goal
 
 
-class RaStream:
+class RaStream(Policy[RaStreamOptions]):
     """Another policy says how many executors there are; this one says where."""
 
-    name: ClassVar[str] = "ra-stream"
-    summary: ClassVar[str] = "few nodes, chatty executors together; how many of them says another policy (Ra-Stream)"
-    Options: ClassVar[type[PolicyOptions]] = RaStreamOptions
+    summary = "few nodes, chatty executors together; how many of them says another policy (Ra-Stream)"
 
-    def __init__(self, goal: Goal, options: RaStreamOptions) -> None:
+    def __init__(self, goal: Goal, options: RaStreamOptions | None = None) -> None:
+        super().__init__(goal, options)
         self._topology = goal.topology
-        self._scaling = _scaling(goal, options)
-        self.options = _smoothed_for(options, self._scaling)
-        self._monitor = Monitor(options.frame_s)
+        self._scaling = _scaling(goal, self.options)
+        self.options = _smoothed_for(self.options, self._scaling)
+        self._monitor = Monitor(self.options.frame_s)
         self._prices = Prices()
-        self._trigger = Trigger(options)
+        self._trigger = Trigger(self.options)
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """What the scaling policy decides; where and when it holds everywhere, the placement."""

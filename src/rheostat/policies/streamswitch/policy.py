@@ -11,12 +11,11 @@ that takes its place. Only when that fails for longer than the loop is patient a
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import ClassVar
 
 from rheostat.decision import Decision, Hold, Scale
 from rheostat.errors import ConfigError
 from rheostat.plan import Plan
-from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.policies.policy import Observation, Policy
 from rheostat.policies.streamswitch.bounds import Bounds
 from rheostat.policies.streamswitch.capacity import Capacity
 from rheostat.policies.streamswitch.diagnose import Diagnosis, Room, Treatment, diagnose
@@ -43,21 +42,19 @@ def by_health(operator: str, executors: Sequence[Executor], limits: Thresholds, 
     return diagnose(executors, limits, room)
 
 
-class StreamSwitch:
+class StreamSwitch(Policy[StreamSwitchOptions]):
     """Examine, diagnose, treat. Another `diagnose` lets somebody else decide what keyed operators need."""
 
-    name: ClassVar[str] = "streamswitch"
-    summary: ClassVar[str] = "moves substreams between executors, and scales where moves do not help (StreamSwitch)"
-    Options: ClassVar[type[PolicyOptions]] = StreamSwitchOptions
+    name = "streamswitch"
+    summary = "moves substreams between executors, and scales where moves do not help (StreamSwitch)"
 
-    def __init__(self, goal: Goal, options: StreamSwitchOptions, diagnose: Diagnose = by_health) -> None:
-        self.options = options
-        self._goal = goal
+    def __init__(self, goal: Goal, options: StreamSwitchOptions | None = None, diagnose: Diagnose = by_health) -> None:
+        super().__init__(goal, options)
         self._diagnose = diagnose
         self._turns = Turns()
-        self._bounds = Bounds(goal, options)
+        self._bounds = Bounds(goal, self.options)
         self._patients = {
-            name: Patient(operator, options, self._bounds.window_s(name))
+            name: Patient(operator, self.options, self._bounds.window_s(name))
             for name, operator in goal.topology.operators.items()
         }
         self._service: dict[str, ServiceRates] = {}
@@ -67,7 +64,7 @@ class StreamSwitch:
         """One decision for each pool, in the name of the first operator it serves."""
         served = _served(observation.plan)
         self._examine(observation, served)
-        total = self._goal.budget.total
+        total = self.goal.budget.total
         spare = float("inf") if total is None else total - observation.plan.total
         decisions: list[Decision] = []
         for pool, operators in served.items():
@@ -132,7 +129,7 @@ class StreamSwitch:
         costs_s = [self._patients[name].batch_cost_s for name in operators]
         cost_s = max((cost_s for cost_s in costs_s if cost_s is not None), default=None)
         capacity = partial(self._capacity, pool, cost_s)
-        if len(operators) == 1 and self._goal.topology.operators[operator].keyed:
+        if len(operators) == 1 and self.goal.topology.operators[operator].keyed:
             executors = keyed_executors(numbers, observation.plan.assignment[operator], patient.seen, capacity)
             diagnosis = self._diagnose(operator, executors, limits, room)
         else:
@@ -165,7 +162,7 @@ class StreamSwitch:
         return rate
 
     def _room(self, observation: Observation, pool: str, operators: list[str], spare: float) -> Room:
-        budget, wanted = self._goal.budget, observation.plan.pools[pool]
+        budget, wanted = self.goal.budget, observation.plan.pools[pool]
         size = len(wanted.executors)
         most = min(budget.maximum(each) for each in operators)
         least = max(budget.minimum(each) for each in operators)
