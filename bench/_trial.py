@@ -150,7 +150,7 @@ def _folder() -> Iterator[Path]:
 def _await_first_results(running: Running, history: History) -> None:
     """Until results come through and every executor serves, and then some more: what is cold takes longer."""
     end_s = time.monotonic() + PATIENCE_S
-    while not _has_results(history) or running.plant.reached(running.plan) != running.plan.pool_of.keys():
+    while not _has_results(history) or running.plant.reached(running.plan) != running.plan.pools.keys():
         if time.monotonic() > end_s:
             raise SystemExit(f"error: no results within {PATIENCE_S:.0f} s")
         running.wait(0.2)

@@ -44,7 +44,7 @@ class Whereabouts:
     def __call__(self, period: Turn) -> None:
         for verdict in period.verdicts:
             if isinstance(verdict.decision, Place | Fuse | Split) and verdict.ruling is Ruling.ACCEPTED:
-                self._print(f"{describe(verdict.decision)} ({verdict.decision.operator}): {verdict.decision.reason}")
+                self._print(f"{describe(verdict.decision)} ({verdict.decision.subject}): {verdict.decision.reason}")
         if period.snapshot is None:
             return
         now = {e.pool: e.node or "?" for e in period.snapshot.executors if e.id >= 0}

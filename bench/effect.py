@@ -127,14 +127,14 @@ def measure(trial: Trial, app_id: str) -> None:
     print(f"{'decision':24} {'ordered':>11} {'first batch':>11}")
     for source, target in ((0, 1), (1, 0)):
         trial.time(
-            "move of a substream", Move(operator="count", moves=(Transfer((0,), source, target),), reason="bench")
+            "move of a substream", Move(operator="count", transfers=(Transfer((0,), source, target),), reason="bench")
         )
-    trial.time("activation of a standby", Scale(operator="count", executors=3, reason="bench"))
-    trial.time("removal", Scale(operator="count", executors=2, reason="bench"))
+    trial.time("activation of a standby", Scale(pool="count", executors=3, reason="bench"))
+    trial.time("removal", Scale(pool="count", executors=2, reason="bench"))
     trial.plan = without_standby(trial.plan)
     trial.plant.apply(trial.plan)
     await_(lambda: trial.pools.report.plan == trial.plan and trial.pools.report.settled)
-    trial.time("new executor", Scale(operator="count", executors=3, reason="bench"))
+    trial.time("new executor", Scale(pool="count", executors=3, reason="bench"))
     trial.time_loss(app_id)
     print(f"\nmedian batch: {trial.batch_s():.2f} s")
 

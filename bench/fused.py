@@ -23,7 +23,8 @@ from rheostat.decision import Decision, Fuse, Split
 from rheostat.load import Constant
 from rheostat.load.skew import zipf
 from rheostat.pipeline import Running, start
-from rheostat.policies.policy import Observation, Policy
+from rheostat.policies.observation import Observation
+from rheostat.policies.policy import Policy
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
 from rheostat.workloads.feeder import Feeder
@@ -50,8 +51,8 @@ def following(turn: Turn) -> type[Policy]:
             if turn.fused == bool(observation.plan.fused):
                 return []
             if turn.fused:
-                return [Fuse(operator="count", others=("split",), reason="its turn")]
-            return [Split(operator="count", reason="its turn")]
+                return [Fuse(operators=("split", "count"), reason="its turn")]
+            return [Split(operators=("split", "count"), reason="its turn")]
 
     return Turns
 
@@ -59,7 +60,7 @@ def following(turn: Turn) -> type[Policy]:
 def await_turn(running: Running, fused: bool) -> float:
     """How long it took to be what is wanted now."""
     begun_s = time.monotonic()
-    while bool(running.plan.fused) != fused or running.plant.reached(running.plan) != running.plan.pool_of.keys():
+    while bool(running.plan.fused) != fused or running.plant.reached(running.plan) != running.plan.pools.keys():
         if time.monotonic() > begun_s + PATIENCE_S:
             raise SystemExit(f"error: not {'fused' if fused else 'split'} within {PATIENCE_S:.0f} s")
         running.wait(0.1)

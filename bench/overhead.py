@@ -99,7 +99,7 @@ def _settle(controller: Controller, plant: SparkPlant, plan: Plan, topology: Top
     while time.monotonic() < deadline_s:
         snapshot = controller.step().snapshot
         batches = [] if snapshot is None else [state.batch.count for state in snapshot.operators if state.batch]
-        if plant.reached(plan) == topology.operators.keys() and min(batches, default=0) >= 5:
+        if plant.reached(plan) == plan.pools.keys() and min(batches, default=0) >= 5:
             return
         time.sleep(period_s)
     raise SystemExit(f"error: the pipeline did not settle within {DEADLINE_S:.0f} s")

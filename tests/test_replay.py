@@ -35,10 +35,10 @@ class Rising(Policy):
         if self._seen % 7 == 0:
             raise RuntimeError("seventh")
         if self._seen % 3:
-            return [Hold(operator="count", reason="not yet")]
+            return [Hold(pool="count", reason="not yet")]
         size = observation.plan.size("count") + 1
         rate = observation.measures.operators["count"].arrival_rate
-        return [Scale(operator="count", executors=size, reason=f"seen {self._seen}, rate {rate}")]
+        return [Scale(pool="count", executors=size, reason=f"seen {self._seen}, rate {rate}")]
 
 
 @pytest.fixture(autouse=True)
@@ -58,16 +58,16 @@ def live(journal, policy="threshold", options=None, lives=("5m",), goal=GOAL, ra
 
 def written(journal, number):
     """All that the recorded policy decided in one run, in words and numbers, by snapshot."""
-    decided = {r.id: {h.operator: h for h in r.holds} for r in journal.recorded(number)}
+    decided = {r.id: {h.subject: h for h in r.holds} for r in journal.recorded(number)}
     for one in journal.decisions(number):
-        decided[one.snapshot][one.decision.operator] = one.decision
+        decided[one.snapshot][one.decision.subject] = one.decision
     return decided
 
 
 def again(journal, number):
     run = journal.runs()[number]
     policy = make_policy(run.policy, run.goal.goal(), run.options)
-    return {r.id: {d.operator: d for d in r.decisions} for r in decisions_again(journal, number, run, policy)}
+    return {r.id: {d.subject: d for d in r.decisions} for r in decisions_again(journal, number, run, policy)}
 
 
 @settings(max_examples=25, deadline=None)
@@ -93,12 +93,12 @@ def test_another_policy_is_shown_where_it_would_have_decided_otherwise():
     report = replay(journal, "static", {"executors": {"split": 2}})
     assert report.policy == "static"
     assert report.recorded["scale"] == len(journal.decisions())
-    first = next(d for d in report.differences if d.operator == "split")
+    first = next(d for d in report.differences if d.subject == "split")
     assert (first.time_s, first.recorded, first.replayed.executors) == (0.0, None, 2)
-    assert all(d.replayed is None for d in report.differences if d.operator == "count")
-    agreed = [d for d in journal.decisions() if d.decision.operator == "split" and d.decision.executors == 2]
+    assert all(d.replayed is None for d in report.differences if d.subject == "count")
+    agreed = [d for d in journal.decisions() if d.decision.subject == "split" and d.decision.executors == 2]
     assert report.agreed == sum(
-        d.decision.operator == "split" and d.decision.executors == 2 for d in journal.decisions()
+        d.decision.subject == "split" and d.decision.executors == 2 for d in journal.decisions()
     )
     assert agreed
 
@@ -170,7 +170,7 @@ def test_the_report_as_text_has_the_counts_and_the_first_differences():
 
 
 def test_a_difference_tells_a_date_on_a_wall_clock_and_the_replayed_reason():
-    difference = Difference(1.7e9, "count", None, Scale(operator="count", executors=3, leaving=(1,), reason="busy"))
+    difference = Difference(1.7e9, "count", None, Scale(pool="count", executors=3, leaving=(1,), reason="busy"))
     assert (
         str(difference) == "2023-11-14 22:13:20  count: recorded hold, replayed scale to 3 executors; without 1 (busy)"
     )

@@ -27,7 +27,7 @@ def observed(plant, *times_s):
 
 
 def scaled(plan, operator, executors):
-    return plan.after(Scale(operator=operator, executors=executors, reason=""))
+    return plan.after(Scale(pool=operator, executors=executors, reason=""))
 
 
 def test_records_flow_from_operator_to_operator_and_wait_where_capacity_lacks():

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rheostat.loop.options import LoopOptions
     from rheostat.pipeline import Running, Topology, run, start
     from rheostat.plan import Plan
-    from rheostat.policies.policy import Observation, Policy, PolicyOptions
+    from rheostat.policies.observation import Observation, PoolView
+    from rheostat.policies.policy import Policy, PolicyOptions
     from rheostat.sla import SLA, Budget, Goal
     from rheostat.snapshot import Snapshot
     from rheostat.spark.cluster.embedded import EmbeddedCluster
@@ -32,7 +33,8 @@ _HOMES = {
     "loop.controller": ("Controller",),
     "loop.options": ("LoopOptions",),
     "plan": ("Plan",),
-    "policies.policy": ("Observation", "Policy", "PolicyOptions"),
+    "policies.observation": ("Observation", "PoolView"),
+    "policies.policy": ("Policy", "PolicyOptions"),
     "pipeline": ("Running", "Topology", "run", "start"),
     "sla": ("SLA", "Budget", "Goal"),
     "snapshot": ("Snapshot",),
@@ -64,6 +66,7 @@ __all__ = [
     "Plan",
     "Policy",
     "PolicyOptions",
+    "PoolView",
     "Regroup",
     "RheostatError",
     "Running",

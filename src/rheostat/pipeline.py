@@ -20,6 +20,7 @@ from rheostat.duration import Duration, seconds
 from rheostat.journal import A_DAY, Journal
 from rheostat.loop.controller import Controller, Listener
 from rheostat.loop.options import LoopOptions
+from rheostat.names import OperatorName
 from rheostat.plan import Plan
 from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
@@ -202,7 +203,10 @@ def _pools(
     if master.startswith("local") and not master.startswith("local-cluster"):
         return NoPools(plan)
     # An operator that shares a pool now may have one of its own later.
-    by_pool = {**(nodes or {}), **{plan.pool_of.get(name, name): node for name, node in (nodes or {}).items()}}
+    by_pool = {
+        **(nodes or {}),
+        **{plan.pool_of.get(OperatorName(name), name): node for name, node in (nodes or {}).items()},
+    }
     return Pools(spark, topology, plan, nodes=by_pool, directory=str(folder.absolute()), together=together)
 
 

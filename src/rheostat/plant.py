@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from rheostat.clock import Clock
+from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 from rheostat.topology import Topology
@@ -25,6 +26,7 @@ class Plant(Protocol):
         """Work towards `plan`; safe to call again with the same plan. Returns what stands in the way, in words."""
         ...
 
-    def reached(self, plan: Plan) -> frozenset[str]:
-        """The operators for which what runs now is what `plan` wants."""
+    def reached(self, plan: Plan) -> frozenset[PoolName]:
+        """The pools of `plan` for which what runs now is what it wants, their operators' substreams and groupings
+        included."""
         ...

@@ -25,17 +25,17 @@ from rheostat.policies.registry import make_policy
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where the two did not want the same for one operator; None is a hold."""
+    """Where the two did not want the same for one pool, operator or group of operators; None is a hold."""
 
     time_s: float
-    operator: str
+    subject: str
     recorded: Decision | None
     replayed: Decision | None
 
     def __str__(self) -> str:
         recorded, replayed = describe(self.recorded), describe(self.replayed)
         why = f" ({self.replayed.reason})" if self.replayed else ""
-        return f"{_moment(self.time_s)}  {self.operator}: recorded {recorded}, replayed {replayed}{why}"
+        return f"{_moment(self.time_s)}  {self.subject}: recorded {recorded}, replayed {replayed}{why}"
 
 
 @dataclass(slots=True)
@@ -137,16 +137,16 @@ def _compare(recorded: Sequence[Decision], replayed: Replayed, report: ReplayRep
     then, now = _wanted(recorded), _wanted(replayed.decisions)
     report.recorded.update(decision.kind for decision in then.values())
     report.replayed.update(decision.kind for decision in now.values())
-    for operator in {**then, **now}:
-        old, new = then.get(operator), now.get(operator)
+    for subject in {**then, **now}:
+        old, new = then.get(subject), now.get(subject)
         if old is not None and new is not None and _substance(old) == _substance(new):
             report.agreed += 1
         else:
-            report.differences.append(Difference(replayed.time_s, operator, old, new))
+            report.differences.append(Difference(replayed.time_s, subject, old, new))
 
 
 def _wanted(decisions: Sequence[Decision]) -> dict[str, Decision]:
-    return {decision.operator: decision for decision in decisions if not isinstance(decision, Hold)}
+    return {decision.subject: decision for decision in decisions if not isinstance(decision, Hold)}
 
 
 def _substance(decision: Decision) -> dict[str, Any]:

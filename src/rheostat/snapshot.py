@@ -10,6 +10,8 @@ from functools import cached_property
 
 import msgspec
 
+from rheostat.names import OperatorName, PoolName
+
 
 class ExecutorPhase(StrEnum):
     """The life of an executor, in this order."""
@@ -51,7 +53,7 @@ class OperatorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     `grouping` is how its records are spread now, `groupings` are all the ways in which they can be.
     """
 
-    name: str
+    name: OperatorName
     arrived: int | None = None
     completed: int | None = None
     lost: int | None = None
@@ -72,7 +74,7 @@ class ExecutorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     `busy_s` is useful time: processing and (de)serialisation. `cpu_s` is processor time.
     """
 
-    pool: str
+    pool: PoolName
     id: int
     phase: ExecutorPhase
     arrived: int | None = None
@@ -89,7 +91,7 @@ class ExecutorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class SubstreamState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One substream of a keyed operator; `executor` is where it is served now, None while it is on its way."""
 
-    operator: str
+    operator: OperatorName
     index: int
     executor: int | None = None
     arrived: int | None = None
@@ -102,7 +104,7 @@ class StreamState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What went over one stream so far."""
 
     name: str
-    consumer: str
+    consumer: OperatorName
     rows: int | None = None
     bytes: int | None = None
 
@@ -133,31 +135,31 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True, dict=True):
     problems: tuple[str, ...] = ()
 
     @cached_property
-    def operator(self) -> dict[str, OperatorState]:
+    def operator(self) -> dict[OperatorName, OperatorState]:
         """The operators by name."""
         return {state.name: state for state in self.operators}
 
     @cached_property
-    def _by_pool(self) -> dict[str, tuple[ExecutorState, ...]]:
-        pools: dict[str, list[ExecutorState]] = {}
+    def _by_pool(self) -> dict[PoolName, tuple[ExecutorState, ...]]:
+        pools: dict[PoolName, list[ExecutorState]] = {}
         for executor in self.executors:
             pools.setdefault(executor.pool, []).append(executor)
         return {pool: tuple(members) for pool, members in pools.items()}
 
     @cached_property
-    def _by_operator(self) -> dict[str, tuple[SubstreamState, ...]]:
-        operators: dict[str, list[SubstreamState]] = {}
+    def _by_operator(self) -> dict[OperatorName, tuple[SubstreamState, ...]]:
+        operators: dict[OperatorName, list[SubstreamState]] = {}
         for substream in self.substreams:
             operators.setdefault(substream.operator, []).append(substream)
         return {name: tuple(members) for name, members in operators.items()}
 
-    def executors_of(self, pool: str) -> tuple[ExecutorState, ...]:
+    def executors_of(self, pool: PoolName) -> tuple[ExecutorState, ...]:
         """Every executor of `pool`, whatever its phase."""
         return self._by_pool.get(pool, ())
 
-    def active(self, pool: str) -> Iterator[ExecutorState]:
+    def active(self, pool: PoolName) -> Iterator[ExecutorState]:
         """The executors of `pool` that serve now."""
         return (e for e in self.executors_of(pool) if e.phase is ExecutorPhase.ACTIVE)
 
-    def substreams_of(self, operator: str) -> tuple[SubstreamState, ...]:
+    def substreams_of(self, operator: OperatorName) -> tuple[SubstreamState, ...]:
         return self._by_operator.get(operator, ())

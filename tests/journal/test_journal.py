@@ -77,7 +77,7 @@ def period(time_s=10.0, before=PLAN, plan=None, snapshot=None, **more):
 
 
 def scale(executors):
-    return Scale(operator="part", executors=executors, reason="test", predicted=Effect(0.5, 0.6, executors))
+    return Scale(pool="part", executors=executors, reason="test", predicted=Effect(0.5, 0.6, executors))
 
 
 def accepted(plan, executors):
@@ -107,10 +107,13 @@ def test_a_snapshot_comes_back_as_it_was(journal):
 
 def test_every_kind_of_decision_comes_back_with_what_became_of_it(journal):
     after, verdict = accepted(PLAN, 3)
-    move = Move(operator="total", reason="b", moves=(Transfer((1, 2), 0, 1),))
+    move = Move(operator="total", reason="b", transfers=(Transfer((1, 2), 0, 1),))
     regroup = Regroup(operator="split", reason="c", grouping="osg")
-    fuse, split = Fuse(operator="part", reason="d", others=("split",)), Split(operator="part", reason="e", executors=2)
-    hold = Hold(operator="split", reason="fine", predicted=Effect(utilisation=0.5))
+    fuse, split = (
+        Fuse(operators=("split", "part"), reason="d"),
+        Split(operators=("split", "part"), reason="e", executors=2),
+    )
+    hold = Hold(pool="split", reason="fine", predicted=Effect(utilisation=0.5))
     verdicts = (
         verdict,
         Verdict(move, Ruling.REFUSED, "paused"),
@@ -172,7 +175,7 @@ def test_resuming_finds_the_plan_the_last_act_and_what_is_under_way(journal):
     journal.write(period(30.0, second))
     resumed = journal.resume(TOPOLOGY)
     assert (resumed.plan, resumed.last_act_s) == (second, 20.0)
-    assert [(each.revision, each.operator, each.time_s) for each in resumed.under_way] == [(2, "part", 20.0)]
+    assert [(each.revision, each.pool, each.time_s) for each in resumed.under_way] == [(2, "part", 20.0)]
     journal.write(period(40.0, second, outcomes=(Outcome(2, note="done"), Outcome(1, note="replaced"))))
     assert journal.resume(TOPOLOGY).under_way == ()
 

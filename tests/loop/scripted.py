@@ -31,8 +31,8 @@ class Scripted(Policy):
         return decided
 
 
-def scale(executors, operator="count", **more):
-    return [Scale(operator=operator, executors=executors, reason="test", **more)]
+def scale(executors, pool="count", **more):
+    return [Scale(pool=pool, executors=executors, reason="test", **more)]
 
 
 def controller(plant, policy, *, journal=None, listeners=(), goal=GOAL, plan=None, **options):

@@ -40,13 +40,13 @@ def context(plan=PLAN, budget=None, options=None, age_s=0.0, unmeasured=(), **mo
     )
 
 
-def scale(operator, executors, **more):
-    return Scale(operator=operator, executors=executors, reason="test", **more)
+def scale(pool, executors, **more):
+    return Scale(pool=pool, executors=executors, reason="test", **more)
 
 
 def judged(*decisions, **more):
     verdicts, plan = arbitrate(decisions, context(**more))
-    return [(verdict.decision.operator, verdict.ruling.value, verdict.why) for verdict in verdicts], plan
+    return [(verdict.decision.subject, verdict.ruling.value, verdict.why) for verdict in verdicts], plan
 
 
 def refusal(decision, **more):
@@ -68,7 +68,7 @@ def test_a_decision_that_nothing_speaks_against_leads_to_its_plan_and_is_named_b
 
 
 def test_a_hold_is_neither_accepted_nor_refused():
-    assert judged(Hold(operator="sum", reason="fine")) == ([("sum", "held", "")], PLAN)
+    assert judged(Hold(pool="sum", reason="fine")) == ([("sum", "held", "")], PLAN)
 
 
 def test_nothing_is_done_while_paused():
@@ -87,17 +87,17 @@ def test_nothing_is_done_about_an_operator_that_could_not_be_measured(executors)
     assert accepts(scale("sum", executors), unmeasured=["split"])
 
 
-def test_an_operator_has_one_treatment_at_a_time():
+def test_a_pool_has_one_treatment_at_a_time():
     assert refusal(scale("sum", 3), settling=frozenset(["sum"])) == "a treatment of sum is under way"
     assert accepts(scale("sum", 3), settling=frozenset(["split"]))
 
 
 def test_operators_that_share_a_pool_are_treated_as_one():
     shared = Plan(0, {"both": PoolPlan.of(2), "sum": PoolPlan.of(1)}, {"split": "both", "part": "both", "sum": "sum"})
-    why = refusal(scale("split", 3), plan=shared, settling=frozenset(["part"]))
-    assert why == "a treatment of part is under way"
-    assert "the arrivals at 'part'" in refusal(scale("split", 3), plan=shared, unmeasured=["part"])
-    assert "'part': at most 2" in refusal(scale("split", 3), plan=shared, budget=Budget(most={"part": 2}))
+    regroup = Regroup(operator="split", grouping="osg", reason="test")
+    assert refusal(regroup, plan=shared, settling=frozenset(["both"])) == "a treatment of both is under way"
+    assert "the arrivals at 'part'" in refusal(scale("both", 3), plan=shared, unmeasured=["part"])
+    assert "'both': at most 2" in refusal(scale("both", 3), plan=shared, budget=Budget(most={"part": 2}))
 
 
 def test_T_ra_must_pass_between_two_acts():
@@ -138,8 +138,8 @@ def test_records_of_one_key_are_not_spread_unless_somebody_merges_them():
     "decision",
     [
         scale("sum", 2),
-        Move(operator="sum", moves=(), reason="test"),
-        Place(operator="sum", locations={}, reason="test"),
+        Move(operator="sum", transfers=(), reason="test"),
+        Place(pool="sum", locations={}, reason="test"),
     ],
 )
 def test_a_decision_without_a_change_does_not_use_up_the_next_act(decision):
@@ -147,35 +147,59 @@ def test_a_decision_without_a_change_does_not_use_up_the_next_act(decision):
 
 
 def test_a_decision_that_does_not_fit_the_plan_is_refused_in_the_plans_words():
-    move = Move(operator="sum", moves=(Transfer((0,), 1, 0),), reason="test")
+    move = Move(operator="sum", transfers=(Transfer((0,), 1, 0),), reason="test")
     assert refusal(move) == "substream 0 of 'sum' is not on executor 1"
     assert "did you mean 'sum'" in refusal(scale("summ", 3))
-    assert "no such executor" in refusal(Place(operator="sum", locations={9: Location("n")}, reason="test"))
+    assert "no such executor" in refusal(Place(pool="sum", locations={9: Location("n")}, reason="test"))
 
 
 def test_what_is_not_measured_because_it_is_fused_speaks_against_nothing():
-    fused = PLAN.after(Fuse(operator="part", reason="", others=("split",)))
-    assert accepts(scale("split", 3), plan=fused, unmeasured=("part",))
-    assert accepts(Split(operator="part", reason=""), plan=fused, unmeasured=("part",))
+    fused = PLAN.after(Fuse(operators=("split", "part"), reason=""))
+    assert accepts(scale("part", 3), plan=fused, unmeasured=("part",))
+    assert accepts(Split(operators=("split", "part"), reason=""), plan=fused, unmeasured=("part",))
     assert (
         refusal(scale("part", 3), plan=fused, unmeasured=("split",)) == "the arrivals at 'split' could not be measured"
     )
 
 
 def test_fusing_is_refused_while_one_of_the_operators_is_under_treatment():
-    fuse = Fuse(operator="part", reason="", others=("split",))
+    fuse = Fuse(operators=("split", "part"), reason="")
     assert refusal(fuse, settling=frozenset({"split"})) == "a treatment of split is under way"
 
 
 def test_operators_that_form_no_chain_are_not_fused_and_the_reason_is_said():
-    fuse = Fuse(operator="sum", reason="", others=("split",))
+    fuse = Fuse(operators=("split", "sum"), reason="")
     assert refusal(fuse) == "'sum' does not read what 'split' writes, and nothing else"
 
 
-def test_a_second_decision_on_the_same_operator_is_refused():
+def test_a_second_decision_on_the_same_pool_is_refused():
     rulings, plan = judged(scale("sum", 3), scale("sum", 4))
-    assert rulings == [("sum", "accepted", ""), ("sum", "refused", "a second decision on 'sum'")]
+    assert rulings == [("sum", "accepted", ""), ("sum", "refused", "a second decision in one turn about sum")]
     assert plan.size("sum") == 3
+
+
+SHARED = Plan.initial(TOPOLOGY, 2, shared=[("split", "part")])
+REGROUP = Regroup(operator="split", grouping="osg", reason="test")
+MOVE = Move(operator="part", transfers=(Transfer((0,), 0, 1),), reason="test")
+
+
+@pytest.mark.parametrize(
+    "second",
+    [REGROUP, MOVE, Fuse(operators=("split", "part"), reason=""), Hold(pool="split+part", reason="")],
+    ids=lambda decision: decision.kind,
+)
+def test_a_pool_that_operators_share_is_decided_on_once_in_a_turn(second):
+    for decisions in ([scale("split+part", 5), second], [second, scale("split+part", 5)]):
+        rulings, plan = judged(*decisions, plan=SHARED)
+        assert [ruling for _, ruling, _ in rulings][1:] == ["refused"]
+        assert "a second decision in one turn about" in rulings[1][2]
+        assert plan.revision <= 1
+
+
+def test_operators_that_share_a_pool_may_each_be_regrouped_or_have_substreams_moved():
+    rulings, plan = judged(REGROUP, MOVE, plan=SHARED)
+    assert [ruling for _, ruling, _ in rulings] == ["accepted", "accepted"]
+    assert (plan.grouping["split"], plan.assignment["part"][0]) == ("osg", 1)
 
 
 def test_bounds_hold_and_from_beyond_them_only_steps_towards_them_are_allowed():
@@ -213,11 +237,15 @@ decision = st.one_of(
     st.builds(scale, operators, number),
     st.builds(lambda o, n, leaving: scale(o, n, leaving=(leaving,)), operators, number, number),
     st.builds(
-        lambda o, i, s, t: Move(operator=o, moves=(Transfer((i,), s, t),), reason=""), operators, number, number, number
+        lambda o, i, s, t: Move(operator=o, transfers=(Transfer((i,), s, t),), reason=""),
+        operators,
+        number,
+        number,
+        number,
     ),
     st.builds(lambda o: Regroup(operator=o, grouping="round_robin", reason=""), operators),
-    st.builds(lambda o, n: Place(operator=o, locations={n: Location("a")}, reason=""), operators, number),
-    st.builds(lambda o: Hold(operator=o, reason=""), operators),
+    st.builds(lambda o, n: Place(pool=o, locations={n: Location("a")}, reason=""), operators, number),
+    st.builds(lambda o: Hold(pool=o, reason=""), operators),
 )
 situation = st.fixed_dictionaries(
     {

@@ -106,7 +106,7 @@ def test_an_operator_that_could_not_be_measured_holds():
     known = plant.observe()
     plant.script.append(Snapshot(10.0, (known.operator["split"], OperatorState("count")), known.executors[:1]))
     [period] = turns(loop, plant, 1)
-    assert [(v.decision.operator, v.ruling.value) for v in period.verdicts] == [
+    assert [(v.decision.subject, v.ruling.value) for v in period.verdicts] == [
         ("count", "refused"),
         ("split", "accepted"),
     ]

@@ -5,7 +5,7 @@ from math import fsum
 from rheostat.decision import Place, Scale
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState, OperatorState, Snapshot, StreamState
 from rheostat.topology import Operator, Source, Topology
 
@@ -59,7 +59,7 @@ class Cluster:
             if isinstance(decision, Place | Scale):
                 self.plan = self.plan.after(decision)
             for number, spot in decision.locations.items() if isinstance(decision, Place) else ():
-                self.spots[self.plan.pool_of[decision.operator], number] = (spot.node, spot.process)
+                self.spots[decision.pool, number] = (spot.node, spot.process)
         for pool in "ab":
             for number in self.plan.pools[pool].executors:
                 self.spots.setdefault((pool, number), ("n0", 99 + number))

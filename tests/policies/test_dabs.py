@@ -10,7 +10,7 @@ from rheostat.experiments.reproduce.sweep import scenario_of
 from rheostat.experiments.simulate import simulate
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.plan import Plan
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.policies.registry import make_policy
 from rheostat.sla import Budget, Goal
 from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState
@@ -27,8 +27,8 @@ def shown(it, seen, plan=None, settling=()):
     """What it decides about the last of the snapshots `seen`, by operator."""
     plan = plan or Plan.initial(TOPOLOGY, 2)
     for snapshot in seen:
-        decided = it.decide(Observation(snapshot, MEASURES, plan, frozenset(settling)))
-    return {decision.operator: decision for decision in decided}
+        decided = it.decide(Observation(snapshot, MEASURES, plan, frozenset(settling), budget=it.goal.budget))
+    return {decision.subject: decision for decision in decided}
 
 
 def later(seen, by_s):
@@ -41,7 +41,7 @@ HEAVY = {"arrivals": [100] * 6, "busy_s": 18.0}
 
 def test_it_monitors_a_whole_iteration_before_it_decides():
     decided = shown(policy(), snapshots(**HEAVY)[:6])
-    assert decided["first"] == Hold(operator="first", reason="monitors for 10s more until an iteration is complete")
+    assert decided["first"] == Hold(pool="first", reason="monitors for 10s more until an iteration is complete")
     assert isinstance(shown(policy(), snapshots(**HEAVY))["first"], Scale)
 
 
@@ -88,8 +88,8 @@ def test_operators_that_share_a_pool_need_what_both_need(told, executors):
     """Work for 1.8 executors each; of two reservations the smaller one is sure."""
     shared = Plan.initial(TOPOLOGY, 2, shared=[("first", "second")])
     decided = shown(policy(**told), snapshots(**HEAVY, rows=60, completed=600), shared)
-    assert decided.keys() == {"first"}
-    assert decided["first"].executors == executors
+    assert decided.keys() == {"first+second"}
+    assert decided["first+second"].executors == executors
 
 
 def test_it_scales_in_only_as_far_as_reservations_allow():

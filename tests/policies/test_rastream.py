@@ -124,7 +124,7 @@ def test_how_many_executors_there_are_is_the_other_policys_business():
 def test_executors_that_come_or_go_are_a_reason_to_plan():
     cluster, policy = Cluster(rate=80.0), ra_stream(horizon="10m")
     run(policy, cluster, 30)
-    cluster.plan = cluster.plan.after(Scale(operator="a", executors=3, reason="test"))
+    cluster.plan = cluster.plan.after(Scale(pool="a", executors=3, reason="test"))
     idle = next(node for node in cluster.nodes if node not in {spot for spot, _ in cluster.spots.values()})
     cluster.spots["a", 2] = (idle, 99)
     acts, _ = run(policy, cluster, 30)

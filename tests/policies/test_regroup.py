@@ -11,7 +11,7 @@ from rheostat.experiments.simulate import simulate
 from rheostat.loop.turn import Turn
 from rheostat.measure.measures import Measures
 from rheostat.plan import Plan
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.policies.regroup import Wanted, regroups
 from rheostat.snapshot import OperatorState, Snapshot
 from rheostat.topology import Operator, Source, Topology

@@ -73,7 +73,7 @@ def test_a_batch_that_is_given_up_takes_back_what_was_not_worked_of_its_own_shar
 def test_the_service_that_a_leaving_executor_still_gives_counts_as_it_is_given():
     it = plant(one_operator(), fixed(4.0, executors=2), rate=Step([(0, 2.0), (1.1, 0.0)]), scv=0)
     it.cluster.advance(2.0)
-    it.apply(Plan.initial(it.topology, 2).after(Scale(operator="op", reason="test", executors=1)))
+    it.apply(Plan.initial(it.topology, 2).after(Scale(pool="op", reason="test", executors=1)))
     assert it.observe().operator["op"].busy_s == pytest.approx(1.5 + 1.0)
     it.cluster.advance(3.0)
     assert it.observe().operator["op"].busy_s == pytest.approx(2.5 + 2.0)

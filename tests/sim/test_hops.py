@@ -119,7 +119,7 @@ def test_a_record_on_its_way_to_an_executor_that_has_left_goes_to_another_of_the
     plan = Plan.initial(CHAIN, 2)
     for turn in range(10):
         for operator in "ab":
-            plan = plan.after(Scale(operator=operator, reason="test", executors=2 if turn % 2 else 3))
+            plan = plan.after(Scale(pool=operator, reason="test", executors=2 if turn % 2 else 3))
         for _ in range(10):
             it.apply(plan)
             it.cluster.advance(it.cluster.now_s + 0.1)

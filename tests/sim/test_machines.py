@@ -22,11 +22,11 @@ def test_executors_go_to_the_emptiest_node():
 
 def test_a_full_cluster_is_an_obstacle_until_there_is_room_again():
     it = plant(one_operator(), fixed(0.001, executors=3), cluster=ClusterModel(start=0, nodes=nodes("x", slots=4)))
-    plan = Plan.initial(it.topology, 3).after(Scale(operator="op", reason="test", executors=6))
+    plan = Plan.initial(it.topology, 3).after(Scale(pool="op", reason="test", executors=6))
     assert it.apply(plan) == tuple(f"no node has a free slot for executor {number} of 'op'" for number in (4, 5))
     it.cluster.advance(1.0)
     assert it.reached(plan) == frozenset()
-    fewer = plan.after(Scale(operator="op", reason="test", executors=4))
+    fewer = plan.after(Scale(pool="op", reason="test", executors=4))
     realise(it, fewer)
     assert it.apply(fewer) == ()
 

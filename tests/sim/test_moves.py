@@ -15,11 +15,11 @@ BURST = Step([(0, 100.0), (0.105, 0.0)])
 
 
 def moved(plan, substreams, source, target, operator="op"):
-    return plan.after(Move(operator=operator, reason="test", moves=(Transfer(tuple(substreams), source, target),)))
+    return plan.after(Move(operator=operator, reason="test", transfers=(Transfer(tuple(substreams), source, target),)))
 
 
 def scaled(plan, executors, operator="op", **more):
-    return plan.after(Scale(operator=operator, reason="test", executors=executors, **more))
+    return plan.after(Scale(pool=operator, reason="test", executors=executors, **more))
 
 
 def test_a_moved_substream_is_served_by_its_new_executor_only():

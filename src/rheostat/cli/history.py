@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from rheostat.loop.turn import Ruling, Turn, Verdict
 from rheostat.measure.windows import WindowedSuccess
+from rheostat.names import OperatorName
 from rheostat.sla import SLA
 
 
@@ -73,6 +74,6 @@ class History:
         return success.mean()
 
 
-def _serving(period: Turn, operator: str) -> int:
+def _serving(period: Turn, operator: OperatorName) -> int:
     assert period.snapshot is not None
     return sum(1 for _ in period.snapshot.active(period.plan.pool_of[operator]))

@@ -11,7 +11,7 @@ from rheostat.errors import JournalError
 from rheostat.filelock import FileLock
 
 APPLICATION_ID = 0x52484554
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 MEMORY = ":memory:"
 
 _SCHEMA = """
@@ -23,8 +23,8 @@ CREATE TABLE snapshots (
 CREATE INDEX snapshots_by_run ON snapshots (run);
 CREATE TABLE decisions (
     id INTEGER PRIMARY KEY, run INTEGER NOT NULL, snapshot INTEGER NOT NULL, time_s REAL NOT NULL,
-    operator TEXT NOT NULL, kind TEXT NOT NULL, ruling TEXT NOT NULL, why TEXT NOT NULL, revision INTEGER UNIQUE,
-    body TEXT NOT NULL);
+    subject TEXT NOT NULL, pool TEXT, kind TEXT NOT NULL, ruling TEXT NOT NULL, why TEXT NOT NULL,
+    revision INTEGER UNIQUE, body TEXT NOT NULL);
 CREATE INDEX decisions_by_run ON decisions (run);
 CREATE TABLE outcomes (revision INTEGER PRIMARY KEY, time_s REAL NOT NULL, observed TEXT, note TEXT NOT NULL);
 CREATE TABLE problems (

@@ -157,9 +157,7 @@ class Journal:
     def _write_decisions(self, connection: sqlite3.Connection, period: Turn, snapshot: int) -> None:
         for verdict in period.verdicts:
             if verdict.ruling is not Ruling.HELD:
-                _insert(
-                    connection, "decisions", run=self._run, snapshot=snapshot, **_decision_row(verdict, period.time_s)
-                )
+                _insert(connection, "decisions", run=self._run, snapshot=snapshot, **_decision_row(verdict, period))
 
     def _write_outcomes(self, connection: sqlite3.Connection, period: Turn) -> None:
         for outcome in period.outcomes:
@@ -176,10 +174,11 @@ class Journal:
             connection.execute("DELETE FROM snapshots WHERE id <= ?", (newest - self._keep,))
 
     def _under_way(self) -> tuple[UnderWay, ...]:
-        """Accepted decisions without an outcome; of several on one operator the newest."""
+        """Accepted decisions without an outcome; of those on one pool the ones of the last turn."""
         rows = self._file.rows(
-            "SELECT max(d.revision), d.operator, d.time_s FROM decisions d LEFT JOIN outcomes o USING (revision) "
-            "WHERE d.revision IS NOT NULL AND o.revision IS NULL GROUP BY d.operator ORDER BY 1"
+            "SELECT d.revision, d.pool, d.time_s FROM decisions d LEFT JOIN outcomes o USING (revision) "
+            "WHERE d.revision IS NOT NULL AND o.revision IS NULL AND d.time_s = "
+            "(SELECT max(time_s) FROM decisions WHERE pool = d.pool AND revision IS NOT NULL) ORDER BY 1"
         )
         return tuple(UnderWay(*row) for row in rows)
 
@@ -231,11 +230,13 @@ def _insert(connection: sqlite3.Connection, table: str, **values: Any) -> int:
     return int(cursor.lastrowid or 0)
 
 
-def _decision_row(verdict: Verdict, time_s: float) -> dict[str, Any]:
+def _decision_row(verdict: Verdict, period: Turn) -> dict[str, Any]:
+    """`pool` is the one that an accepted decision changed, the last one's where operators were fused or split."""
     decision = verdict.decision
     return {
-        "time_s": time_s,
-        "operator": decision.operator,
+        "time_s": period.time_s,
+        "subject": decision.subject,
+        "pool": None if verdict.revision is None else period.plan.pools_of(decision)[-1],
         "kind": decision.kind,
         "ruling": verdict.ruling.value,
         "why": verdict.why,

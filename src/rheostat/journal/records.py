@@ -7,6 +7,7 @@ import msgspec
 from rheostat.decision import Decision, Effect, Hold
 from rheostat.journal.goal_record import GoalRecord
 from rheostat.loop.turn import Ruling
+from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 
@@ -29,7 +30,7 @@ class Recorded(msgspec.Struct, frozen=True):
     run: int
     snapshot: Snapshot
     plan: Plan
-    settling: frozenset[str]
+    settling: frozenset[PoolName]
     holds_json: str
 
     @property
@@ -56,7 +57,7 @@ class UnderWay(msgspec.Struct, frozen=True):
     """An accepted decision whose outcome is not known yet."""
 
     revision: int
-    operator: str
+    pool: PoolName
     time_s: float
 
 

@@ -6,7 +6,7 @@ holds, says so once, and tries again.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -25,9 +25,11 @@ from rheostat.loop.treatments import Treatment, Treatments
 from rheostat.loop.turn import Outcome, Ruling, Turn, Verdict
 from rheostat.loop.watch import Sight, Watch
 from rheostat.measure.rates import Measurer
+from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.plant import Plant
-from rheostat.policies.policy import Observation, Policy
+from rheostat.policies.observation import Observation
+from rheostat.policies.policy import Policy
 from rheostat.sla import Goal
 
 Listener = Callable[[Turn], None]
@@ -136,7 +138,7 @@ class Controller:
         last_act_s = None if resumed is None else resumed.last_act_s
         self._last_act_s = None if last_act_s is None else min(last_act_s, now_s)
         under_way = () if resumed is None else resumed.under_way
-        treatments = [Treatment(each.revision, each.operator, min(each.time_s, now_s)) for each in under_way]
+        treatments = [Treatment(each.revision, each.pool, min(each.time_s, now_s)) for each in under_way]
         self._treatments = Treatments(self.options.settle_s, self.options.patience_s, treatments)
         self._journal.begin(self._run_record(now_s, len(recorded)), self._plan)
 
@@ -160,10 +162,10 @@ class Controller:
             remembered,
         )
 
-    def _decide(self, time_s: float, sight: Sight, settling: frozenset[str]) -> Turn:
+    def _decide(self, time_s: float, sight: Sight, settling: frozenset[PoolName]) -> Turn:
         """What is wanted from now on, in view of `sight`."""
         blocked = self._treatments.blocking(settling, time_s)
-        decisions = self._ask(Observation(sight.snapshot, sight.measures, self._plan, blocked))
+        decisions = self._ask(Observation(sight.snapshot, sight.measures, self._plan, blocked, self.goal.budget))
         context = Context(
             goal=self.goal,
             options=self.options,
@@ -192,7 +194,7 @@ class Controller:
         self._problems.clear("policy")
         return decisions
 
-    def _period(self, time_s: float, settling: frozenset[str], **what: Any) -> Turn:
+    def _period(self, time_s: float, settling: frozenset[PoolName], **what: Any) -> Turn:
         return Turn(
             time_s=time_s,
             before=self._plan,
@@ -214,7 +216,7 @@ class Controller:
         self._problems.clear("journal")
         self._outcomes = self._outcomes[len(period.outcomes) :]
         if accepted := period.ruled(Ruling.ACCEPTED):
-            self._outcomes += self._treatments.begin(accepted, period.time_s)
+            self._outcomes += self._treatments.begin(_changed_pools(accepted, period.plan), period.time_s)
             self._plan, self._last_act_s = period.plan, period.time_s
         return period
 
@@ -238,6 +240,11 @@ class Controller:
                 listener(period)
             except Exception as error:
                 self._problems.failed("listener", error)
+
+
+def _changed_pools(accepted: Iterable[Verdict], plan: Plan) -> list[tuple[int, PoolName]]:
+    """The revision and the pool of each accepted decision; where operators were fused or split, the last one's."""
+    return [(v.revision, plan.pools_of(v.decision)[-1]) for v in accepted if v.revision is not None]
 
 
 def _least(goal: Goal) -> Plan:

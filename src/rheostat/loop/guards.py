@@ -1,25 +1,26 @@
 """Policies suggest; the guards refuse what must not be done now, each for one reason, in words."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 
 from rheostat.chain import why_no_chain
-from rheostat.decision import Decision, Fuse, Hold, Regroup, Scale, Split
+from rheostat.decision import Decision, Fuse, Hold, OperatorDecision, Regroup, Scale, Split
 from rheostat.describe import executors
 from rheostat.duration import human
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import Ruling, Verdict
 from rheostat.measure.measures import Measures
-from rheostat.plan import Plan, StaleDecisionError
+from rheostat.names import OperatorName, PoolName
+from rheostat.plan import Loads, Plan, StaleDecisionError
 from rheostat.sla import Goal
 from rheostat.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What guards look at. `measured` is unsmoothed; `settling` are the operators with a treatment under way."""
+    """What guards look at. `measured` is unsmoothed; `settling` are the pools with a treatment under way."""
 
     goal: Goal
     options: LoopOptions
@@ -27,18 +28,13 @@ class Context:
     snapshot: Snapshot
     measured: Measures
     plan: Plan
-    settling: frozenset[str] = frozenset()
+    settling: frozenset[PoolName] = frozenset()
     last_act_s: float | None = None
     paused: bool = False
 
-    def concerned(self, decision: Decision) -> list[str]:
-        """The operators that `decision` touches: all that share the pool, or one that is given up."""
-        named = (decision.operator, *(decision.others if isinstance(decision, Fuse) else ()))
-        return [
-            each
-            for pool in dict.fromkeys(map(self.plan.pool_of.__getitem__, named))
-            for each in self.plan.sharing(pool)
-        ]
+    def concerned(self, decision: Decision) -> list[OperatorName]:
+        """The operators in the pools that `decision` is about."""
+        return [operator for pool in self.plan.pools_of(decision) for operator in self.plan.sharing(pool)]
 
 
 Guard = Callable[[Decision, Context, Plan], str | None]
@@ -70,7 +66,7 @@ def on_missing_measurements(decision: Decision, context: Context, proposed: Plan
 
 
 def during_a_treatment(decision: Decision, context: Context, proposed: Plan) -> str | None:
-    under_way = context.settling.intersection(context.concerned(decision))
+    under_way = context.settling.intersection(context.plan.pools_of(decision))
     return f"a treatment of {', '.join(sorted(under_way))} is under way" if under_way else None
 
 
@@ -84,8 +80,10 @@ def within_the_cool_down(decision: Decision, context: Context, proposed: Plan) -
 
 def against_the_key(decision: Decision, context: Context, proposed: Plan) -> str | None:
     """Records of one key may be spread over executors only where somebody merges the partial results."""
+    if not isinstance(decision, Regroup):
+        return None
     operator = context.goal.topology.operators[decision.operator]
-    if not isinstance(decision, Regroup) or not operator.keyed or operator.merge is not None:
+    if not operator.keyed or operator.merge is not None:
         return None
     return (
         f"{operator.name!r} is keyed by {operator.key!r} and nothing merges behind it: no {decision.grouping!r} there"
@@ -96,8 +94,7 @@ def across_no_chain(decision: Decision, context: Context, proposed: Plan) -> str
     """Only a chain of operators can be fused, or split, while it runs."""
     if not isinstance(decision, Fuse | Split):
         return None
-    fused = proposed if isinstance(decision, Fuse) else context.plan
-    return why_no_chain(context.goal.topology, fused.group(decision.operator))
+    return why_no_chain(context.goal.topology, decision.operators)
 
 
 def without_a_change(decision: Decision, context: Context, proposed: Plan) -> str | None:
@@ -108,12 +105,13 @@ def without_a_change(decision: Decision, context: Context, proposed: Plan) -> st
 def beyond_the_bounds(decision: Decision, context: Context, proposed: Plan) -> str | None:
     """Outside of the bounds only steps towards them are allowed: they may have been drawn after the plan."""
     for operator in context.concerned(decision):
+        pool = proposed.pool_of[operator]
         before, after = context.plan.size(operator), proposed.size(operator)
-        least, most = context.goal.budget.minimum(operator), context.goal.budget.maximum(operator)
+        least, most = context.goal.budget.bounds(proposed.sharing(pool))
         if after > most and after > before:
-            return f"{executors(after)} for {operator!r}: at most {most:.0f} are allowed"
+            return f"{executors(after)} for {pool!r}: at most {most:.0f} are allowed"
         if after < least and after < before:
-            return f"{executors(after)} for {operator!r}: at least {least} are needed"
+            return f"{executors(after)} for {pool!r}: at least {least} are needed"
     return None
 
 
@@ -141,7 +139,7 @@ GUARDS: tuple[Guard, ...] = (
 def arbitrate(
     decisions: Sequence[Decision],
     context: Context,
-    loads: Callable[[], Mapping[str, Sequence[float]]] = dict,
+    loads: Callable[[], Loads] = dict,
     guards: Sequence[Guard] = GUARDS,
 ) -> tuple[tuple[Verdict, ...], Plan]:
     """A verdict on each decision, and the plan that the accepted ones lead to.
@@ -150,27 +148,30 @@ def arbitrate(
     substreams where a decision leaves the spread to the plan. In a dry run the plan stays as it is.
     """
     start, verdicts = context.plan, []
-    decided: set[str] = set()
+    decided: set[OperatorName] = set()
     for decision in sorted(decisions, key=lambda d: not _frees_executors(d, start)):
-        verdict, plan = _judge(decision, context, loads, guards, decided)
+        verdict, plan = _judge(decision, context, loads, guards, decided, start)
         context = replace(context, plan=plan)
         verdicts.append(verdict)
-        decided.add(decision.operator)
     return tuple(verdicts), start if context.options.dry_run else context.plan
 
 
 def _judge(
     decision: Decision,
     context: Context,
-    loads: Callable[[], Mapping[str, Sequence[float]]],
+    loads: Callable[[], Loads],
     guards: Sequence[Guard],
-    decided: set[str],
+    decided: set[OperatorName],
+    start: Plan,
 ) -> tuple[Verdict, Plan]:
-    if decision.operator in decided:
-        return Verdict(decision, Ruling.REFUSED, f"a second decision on {decision.operator!r}"), context.plan
-    if isinstance(decision, Hold):
-        return Verdict(decision, Ruling.HELD), context.plan
     try:
+        touched = _touched(decision, start)
+        if again := decided & touched:
+            twice = f"a second decision in one turn about {', '.join(sorted(again))}"
+            return Verdict(decision, Ruling.REFUSED, twice), context.plan
+        decided |= touched
+        if isinstance(decision, Hold):
+            return Verdict(decision, Ruling.HELD), context.plan
         proposed = context.plan.after(decision, loads() if isinstance(decision, Scale) else None)
     except StaleDecisionError as error:
         return Verdict(decision, Ruling.REFUSED, str(error)), context.plan
@@ -182,6 +183,17 @@ def _judge(
     return Verdict(decision, Ruling.ACCEPTED, revision=proposed.revision), proposed
 
 
+def _touched(decision: Decision, plan: Plan) -> set[OperatorName]:
+    """The operators that are decided on: what is decided about a pool is about all that it serves."""
+    pools = plan.pools_of(decision)
+    if isinstance(decision, OperatorDecision):
+        return {decision.operator}
+    return {operator for pool in pools for operator in plan.sharing(pool)}
+
+
 def _frees_executors(decision: Decision, plan: Plan) -> bool:
-    known = decision.operator in plan.pool_of
-    return known and isinstance(decision, Scale) and decision.executors < plan.size(decision.operator)
+    return (
+        isinstance(decision, Scale)
+        and decision.pool in plan.pools
+        and decision.executors < plan.pools[decision.pool].size
+    )

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from rheostat.decision import Decision
 from rheostat.journal.records import Recorded
 from rheostat.measure.rates import Measurer
-from rheostat.policies.policy import Observation, Policy
+from rheostat.policies.observation import Observation
+from rheostat.policies.policy import Policy
 
 
 def remember(policy: Policy, measurer: Measurer, recorded: Iterable[Recorded]) -> None:
@@ -20,4 +21,4 @@ def remember(policy: Policy, measurer: Measurer, recorded: Iterable[Recorded]) -
 def show(policy: Policy, measurer: Measurer, recorded: Recorded) -> Sequence[Decision]:
     """What `policy` decides about one recorded observation."""
     measures = measurer.update(recorded.snapshot, recorded.plan)
-    return policy.decide(Observation(recorded.snapshot, measures, recorded.plan, recorded.settling))
+    return policy.decide(Observation(recorded.snapshot, measures, recorded.plan, recorded.settling, policy.goal.budget))

@@ -6,6 +6,7 @@ import msgspec
 
 from rheostat.decision import Decision, Effect
 from rheostat.measure.measures import Measures
+from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 
@@ -54,7 +55,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     plan: Plan
     snapshot: Snapshot | None = None
     measures: Measures | None = None
-    settling: frozenset[str] = frozenset()
+    settling: frozenset[PoolName] = frozenset()
     verdicts: tuple[Verdict, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     problems: tuple[Problem, ...] = ()

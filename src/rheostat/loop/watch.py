@@ -5,6 +5,7 @@ from typing import NamedTuple
 from rheostat.loop.problems import ProblemLog
 from rheostat.measure.measures import Measures
 from rheostat.measure.rates import Measurer, substream_loads
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.plant import Plant
 from rheostat.snapshot import Snapshot
@@ -18,7 +19,7 @@ class Sight(NamedTuple):
     raw: Measures
     before: Snapshot | None
 
-    def substream_loads(self) -> dict[str, list[float]]:
+    def substream_loads(self) -> dict[OperatorName, list[float]]:
         """Arrivals of each substream since the snapshot before, where they are known."""
         return {} if self.before is None else substream_loads(self.before, self.snapshot)
 
@@ -43,14 +44,14 @@ class Watch:
         self._problems.clear("observe")
         return self._measured(snapshot, plan)
 
-    def settling(self, plan: Plan) -> frozenset[str]:
-        """The operators for which `plan` is not real yet; all of them when that is not known."""
-        operators = frozenset(self._plant.topology.operators)
+    def settling(self, plan: Plan) -> frozenset[PoolName]:
+        """The pools for which `plan` is not real yet; all of them when that is not known."""
+        pools = frozenset(plan.pools)
         try:
-            settling = operators - self._plant.reached(plan)
+            settling = pools - self._plant.reached(plan)
         except Exception as error:
             self._problems.failed("reached", error)
-            return operators
+            return pools
         self._problems.clear("reached")
         return settling
 

@@ -1,4 +1,4 @@
-"""Policy: the base class of all policies, their options, and the observation they decide on."""
+"""Policy: the base class of all policies, and of their options."""
 
 import re
 from abc import ABC, abstractmethod
@@ -8,22 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, cast, get_a
 import msgspec
 
 from rheostat.decision import Decision
-from rheostat.measure.measures import Measures
-from rheostat.plan import Plan
+from rheostat.policies.observation import Observation
 from rheostat.sla import Goal
-from rheostat.snapshot import Snapshot
-
-
-class Observation(msgspec.Struct, frozen=True):
-    """Everything a policy may look at: what was measured, what it amounts to, and what is wanted so far.
-
-    `settling` names the operators whose plan is not yet real: a treatment is under way there.
-    """
-
-    snapshot: Snapshot
-    measures: Measures
-    plan: Plan
-    settling: frozenset[str] = frozenset()
 
 
 class PolicyOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -75,7 +61,7 @@ class Policy(ABC, Generic[Options_co]):
 
     @abstractmethod
     def decide(self, observation: Observation) -> Sequence[Decision]:
-        """At most one decision for each operator. An operator that none is about holds."""
+        """At most one decision for each pool and operator. A pool that none is about holds."""
 
 
 def _options_argument(policy: type[Policy]) -> type[PolicyOptions] | None:

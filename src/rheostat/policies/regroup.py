@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from rheostat.decision import Decision, Regroup
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 
 Wanted = Annotated[
     Literal["osg", "load-aware", "round-robin", "batch-greedy", "keep"],

@@ -7,6 +7,7 @@ import numpy as np
 from rheostat.duration import seconds
 from rheostat.errors import ConfigError
 from rheostat.grouping.check import KEY
+from rheostat.names import OperatorName
 from rheostat.sim.ahead import ahead_in_batches_s, ahead_in_service_s
 from rheostat.sim.build import GROUPINGS
 from rheostat.sim.cluster import Cluster
@@ -64,7 +65,7 @@ class Meter:
         self._cluster.state.operators.latency_max[:] = 0.0
         self._cluster.state.world.latency_max[:] = 0.0
 
-    def _operator(self, name: str, ahead_s: float) -> OperatorState:
+    def _operator(self, name: OperatorName, ahead_s: float) -> OperatorState:
         position = self._cluster.position[name]
         row, last = _plain(self._cluster.state.operators[position]), _plain(self._last_operators[position])
         batched = row.mode == codes.MICRO_BATCH
@@ -122,7 +123,7 @@ class Meter:
             process=executor.process,
         )
 
-    def _substreams(self, name: str) -> list[SubstreamState]:
+    def _substreams(self, name: OperatorName) -> list[SubstreamState]:
         """Column by column: a record's fields one at a time would cost more than the whole rest of a reading."""
         cluster = self._cluster
         model = cluster.model.operator(name)
@@ -197,12 +198,12 @@ class Meter:
 _GROUPING_NAMES = {code: name for name, code in GROUPINGS.items()}
 
 
-def _choices(model: SimModel, operator: str) -> tuple[str, ...]:
+def _choices(model: SimModel, operator: OperatorName) -> tuple[str, ...]:
     """The groupings that the records of `operator` can have."""
     return tuple(name for name in GROUPINGS if _is_allowed(model, operator, name))
 
 
-def _is_allowed(model: SimModel, operator: str, grouping: str) -> bool:
+def _is_allowed(model: SimModel, operator: OperatorName, grouping: str) -> bool:
     try:
         model.check_grouping(operator, grouping)
     except ConfigError:

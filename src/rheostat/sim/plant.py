@@ -7,6 +7,7 @@ import numpy as np
 from rheostat.decision import Location
 from rheostat.duration import seconds
 from rheostat.errors import PlantError, nearest
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.sim.build import GROUPINGS
 from rheostat.sim.cluster import Cluster
@@ -75,13 +76,13 @@ class SimPlant:
             self._regroup(operator, grouping)
         return tuple(obstacles)
 
-    def reached(self, plan: Plan) -> frozenset[str]:
+    def reached(self, plan: Plan) -> frozenset[PoolName]:
         """No change is real as long as the topology stands still for it."""
         if self.cluster.pauses.still_for_s > 0 or plan.pool_of != self._plan.pool_of:
             return frozenset()
-        return frozenset(operator for operator in self.topology.operators if self._is_real(operator, plan))
+        return plan.pools_within([operator for operator in self.topology.operators if self._is_real(operator, plan)])
 
-    def _is_real(self, operator: str, plan: Plan) -> bool:
+    def _is_real(self, operator: OperatorName, plan: Plan) -> bool:
         pool = plan.pool_of[operator]
         serving = self.cluster.fleet.serving(pool)
         if {executor.id for executor in serving} != set(plan.pools[pool].executors):
@@ -93,7 +94,7 @@ class SimPlant:
             return False
         return operator not in plan.assignment or self._owners(operator) == plan.assignment[operator]
 
-    def _owners(self, operator: str) -> tuple[int | None, ...]:
+    def _owners(self, operator: OperatorName) -> tuple[int | None, ...]:
         """The number of each substream's executor; None while it is on its way."""
         number = {executor.index: executor.id for executor in self.cluster.fleet.of(self._plan.pool_of[operator])}
         where, moves = self.cluster.substreams(operator), self.cluster.moves
@@ -119,7 +120,7 @@ class SimPlant:
         for operator, grouping in plan.grouping.items():
             self._regroup(operator, grouping)
 
-    def _request(self, pool: str, number: int) -> Executor | None:
+    def _request(self, pool: PoolName, number: int) -> Executor | None:
         """Start an executor on the node the plan names, or on the emptiest one; None when no slot is free."""
         location = self._plan.pools[pool].locations.get(number)
         node = self._emptiest_node() if location is None else location.node
@@ -153,11 +154,11 @@ class SimPlant:
         elif shrinks:
             self.cluster.pauses.pause_topology(seconds(cluster.pause_on_remove, "pause_on_remove"))
 
-    def _lose_what_waits(self, pools: Sequence[str]) -> None:
+    def _lose_what_waits(self, pools: Sequence[PoolName]) -> None:
         for pool in pools:
             self.cluster.failures.lose_what_waits(self.cluster.fleet.of(pool), self._plan.sharing(pool))
 
-    def _grow(self, pool: str) -> list[str]:
+    def _grow(self, pool: PoolName) -> list[str]:
         fleet, wanted = self.cluster.fleet, self._plan.pools[pool]
         obstacles = []
         for number in wanted.executors:
@@ -173,13 +174,13 @@ class SimPlant:
                 return [*obstacles, f"no node has a free slot for a standby of {pool!r}"]
         return obstacles
 
-    def _freed(self, pool: str) -> int:
+    def _freed(self, pool: PoolName) -> int:
         """How many serve that need not: they can stand by when they are empty."""
         serving, wanted = self.cluster.fleet.serving(pool), self._plan.pools[pool].executors
         phases = (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
         return sum(e.id not in wanted and e.phase in phases and not e.stopping for e in serving)
 
-    def _relocate(self, pool: str) -> None:
+    def _relocate(self, pool: PoolName) -> None:
         for number, location in self._plan.pools[pool].locations.items():
             executor = self.cluster.fleet.members.get((pool, number))
             if executor is None or executor.phase is not ExecutorPhase.ACTIVE or _is_at(executor, location):
@@ -187,7 +188,7 @@ class SimPlant:
             if executor.node == location.node or self._has_slot(location.node):
                 self.cluster.staff.relocate(executor, location.node, location.process)
 
-    def _move(self, operator: str) -> None:
+    def _move(self, operator: OperatorName) -> None:
         """Start the moves whose target serves already; substreams that travel together share one move."""
         pool = self._plan.pool_of[operator]
         wanted, actual = self._plan.assignment[operator], self._owners(operator)
@@ -200,7 +201,7 @@ class SimPlant:
             if executor is not None and executor.phase is ExecutorPhase.ACTIVE:
                 self.cluster.moves.move(operator, substreams, executor)
 
-    def _shrink(self, pool: str) -> None:
+    def _shrink(self, pool: PoolName) -> None:
         operators = self._plan.sharing(pool)
         wanted = self._plan.pools[pool]
         for executor in self.cluster.fleet.serving(pool):
@@ -221,7 +222,7 @@ class SimPlant:
         else:
             self.cluster.staff.remove(executor)
 
-    def _regroup(self, operator: str, grouping: str) -> None:
+    def _regroup(self, operator: OperatorName, grouping: str) -> None:
         if grouping not in GROUPINGS:
             raise PlantError(f"the simulator has no grouping {grouping!r}; {nearest(grouping, GROUPINGS)}")
         self.model.check_grouping(operator, grouping)

@@ -15,6 +15,7 @@ from rheostat.clock import Clock, WallClock
 from rheostat.describe import executors as count
 from rheostat.duration import human
 from rheostat.errors import PlantError
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import OperatorState, Snapshot, StreamState
 from rheostat.spark.act.allocation import Allocation
@@ -28,7 +29,8 @@ from rheostat.spark.observe.query_progress import Queries
 from rheostat.spark.observe.status_store import StatusStore
 from rheostat.topology import Operator, Source, Topology
 
-OPERATOR = "application"
+OPERATOR = OperatorName("application")
+_POOL = PoolName(OPERATOR)
 QUERIES = "queries"
 
 _DEFAULT_PROFILE = 0
@@ -95,7 +97,7 @@ class Application:
         self._ledger.update()
         self._look()
         ledger, time_s = self._ledger, self.clock.now()
-        executors = self._crew.states(OPERATOR, self._nodes.names)
+        executors = self._crew.states(_POOL, self._nodes.names)
         known = ledger.running > 0
         return Snapshot(
             time_s=time_s,
@@ -124,9 +126,9 @@ class Application:
         self._farewell.say(self._crew.leaving(), self.clock.now())
         return self._obstacles(plan.size(OPERATOR))
 
-    def reached(self, plan: Plan) -> frozenset[str]:
+    def reached(self, plan: Plan) -> frozenset[PoolName]:
         self._crew.want(plan.pool(OPERATOR).executors, self._farewell.leaving)
-        return frozenset({OPERATOR}) if self._crew.complete else frozenset()
+        return frozenset({_POOL}) if self._crew.complete else frozenset()
 
     def _look(self) -> None:
         seen = useful_times(self._status, self.clock.now())

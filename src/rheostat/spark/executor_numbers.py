@@ -7,6 +7,7 @@ long as that lives; then a new one takes it over, and the number's counters go o
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from rheostat.names import PoolName
 from rheostat.snapshot import ExecutorPhase, ExecutorState
 from rheostat.spark.observe.status_store import ExecutorFigures
 
@@ -81,11 +82,11 @@ class Crew:
         figures = [self._members[number].figures for number in self._surplus()]
         return tuple(each.id for each in figures if each is not None)
 
-    def states(self, pool: str, nodes: Mapping[str, str]) -> tuple[ExecutorState, ...]:
+    def states(self, pool: PoolName, nodes: Mapping[str, str]) -> tuple[ExecutorState, ...]:
         """All of them as a snapshot shows them; `nodes` names the hosts that have another name."""
         return tuple(self._state(pool, number, nodes) for number in sorted(self._members))
 
-    def _state(self, pool: str, number: int, nodes: Mapping[str, str]) -> ExecutorState:
+    def _state(self, pool: PoolName, number: int, nodes: Mapping[str, str]) -> ExecutorState:
         member, figures = self._members[number], self._members[number].figures
         if figures is None:
             return ExecutorState(pool, number, ExecutorPhase.REQUESTED, busy_s=member.busy_s)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Self
 
 from rheostat.clock import WallClock
+from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, Snapshot
 from rheostat.spark.act.no_pools import NoPools
@@ -73,9 +74,10 @@ class SparkPlant:
         troubles = [trouble for trouble in (self._trouble, self._arranger.obstacle) if trouble is not None]
         return (*troubles, *self._refused, *self._pools.report.obstacles)
 
-    def reached(self, plan: Plan) -> frozenset[str]:
+    def reached(self, plan: Plan) -> frozenset[PoolName]:
         report = self._pools.report
-        return report.reached - self._arranger.differs_at(plan.fused) if report.plan == plan else frozenset()
+        real = report.reached - self._arranger.differs_at(plan.fused) if report.plan == plan else frozenset()
+        return plan.pools_within(real)
 
     def _follow(self) -> None:
         while not self._stopped.is_set():

@@ -44,7 +44,7 @@ def test_on_a_local_master_a_plan_is_real_at_once_and_the_log_says_once_what_car
     with caplog.at_level(logging.WARNING):
         plant = SparkPlant(TOPOLOGY, NoPools(plan), lambda: Snapshot(0.0, ()), lambda *what: told.append(what)).start()
         try:
-            wider = plan.after(Scale(operator="a", executors=3, reason="test"))
+            wider = plan.after(Scale(pool="a", executors=3, reason="test"))
             assert plant.apply(wider) == ()
             eventually(lambda: plant.reached(wider) == {"a", "b"} or None, "the plan", 10)
             assert plant.reached(plan) == frozenset()

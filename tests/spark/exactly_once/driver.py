@@ -19,7 +19,8 @@ from pyspark.sql import DataFrame, SparkSession
 from rheostat.decision import AnyDecision, Decision
 from rheostat.loop.turn import Ruling, Turn
 from rheostat.pipeline import start
-from rheostat.policies.policy import Observation, Policy, PolicyOptions
+from rheostat.policies.observation import Observation
+from rheostat.policies.policy import Policy, PolicyOptions
 from rheostat.sla import Budget, Goal
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.topology import Operator, Source, Topology

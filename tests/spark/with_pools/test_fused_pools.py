@@ -33,8 +33,8 @@ def wishing(wish):
 
 def _decision(wish):
     if wish.fused:
-        return Fuse(operator="count", others=("split",), reason="wished for")
-    return Split(operator="count", reason="wished for")
+        return Fuse(operators=("split", "count"), reason="wished for")
+    return Split(operators=("split", "count"), reason="wished for")
 
 
 def _pools_with_executors(periods):
@@ -68,7 +68,7 @@ def test_pools_go_and_come_as_operators_are_fused_and_split_and_no_row_is_lost_o
         if not running.runtime.queries["lines"].query.status["isDataAvailable"]:
             feed(next(fed))
         plan = running.plan
-        return (bool(plan.fused) == fused and running.plant.reached(plan) == plan.pool_of.keys()) or None
+        return (bool(plan.fused) == fused and running.plant.reached(plan) == plan.pools.keys()) or None
 
     with start(
         topology,

@@ -7,6 +7,7 @@ import logging
 
 from pyspark.sql import DataFrame
 
+from rheostat.names import OperatorName
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.act.pools import PoolMember, PoolsReport
@@ -39,7 +40,7 @@ class NoPools:
             for name, pool in plan.pools.items()
             for number in pool.executors
         )
-        owners: dict[str, tuple[int | None, ...]] = {**plan.assignment}
+        owners: dict[OperatorName, tuple[int | None, ...]] = {**plan.assignment}
         self._report = PoolsReport(plan, frozenset(plan.pool_of), (), members, owners, True, dict(plan.pool_of))
         return self._report
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, count
 
 from rheostat.duration import human
+from rheostat.names import PoolName
 from rheostat.plan import PoolPlan
 from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.act.allocation import SparkExecutor
@@ -37,7 +38,7 @@ class Member:
 class Pool:
     """The executors of one resource profile. Start with `want`, then `see`, and follow what it says."""
 
-    def __init__(self, name: str, wanted: PoolPlan, *, may_begin_cold: bool = True) -> None:
+    def __init__(self, name: PoolName, wanted: PoolPlan, *, may_begin_cold: bool = True) -> None:
         self.name = name
         self._may_begin_cold = may_begin_cold
         self._wanted = wanted

@@ -13,6 +13,7 @@ from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.errors import PlantError
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan, PoolPlan
 from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.act.allocation import Allocation, SparkExecutor
@@ -38,7 +39,7 @@ _MARK = "_rheostat_pools"
 class PoolMember(msgspec.Struct, frozen=True):
     """An executor of a pool as Rheostat sees it; `spark` is None for one that has not come yet."""
 
-    pool: str
+    pool: PoolName
     number: int
     phase: ExecutorPhase
     spark: SparkExecutor | None
@@ -48,14 +49,14 @@ class PoolsReport(msgspec.Struct, frozen=True):
     """How things stood after a step: for which plan, what of it is real, what stands in the way."""
 
     plan: Plan
-    reached: frozenset[str]
+    reached: frozenset[OperatorName]
     obstacles: tuple[str, ...]
     members: tuple[PoolMember, ...]
-    owners: dict[str, tuple[int | None, ...]]
+    owners: dict[OperatorName, tuple[int | None, ...]]
     settled: bool
-    homes: dict[str, str] = {}
+    homes: dict[OperatorName, PoolName] = {}
 
-    def sharing(self, pool: str) -> list[str]:
+    def sharing(self, pool: PoolName) -> list[OperatorName]:
         """The operators that `pool` serves now, which is not always what the plan wants."""
         return [operator for operator, home in self.homes.items() if home == pool]
 
@@ -94,7 +95,7 @@ class Pools:
         self._served = dict(plan.pools)
         self._posts = {name: self._new_posts(name, pool, cold=True) for name, pool in plan.pools.items()}
         self._usher = self._new_usher(switches)
-        self._owners: dict[str, list[SparkExecutor]] = {}
+        self._owners: dict[OperatorName, list[SparkExecutor]] = {}
         self._totals: dict[int, int] = {}
         self._python: set[str] = set()
         self._warm_ups = WarmUps()
@@ -107,7 +108,7 @@ class Pools:
         """What the last step found."""
         return self._report
 
-    def profile(self, pool: str) -> ResourceProfile:
+    def profile(self, pool: PoolName) -> ResourceProfile:
         """Of those who serve now."""
         return self._posts[pool].serving.profile
 
@@ -156,15 +157,15 @@ class Pools:
         self._allocation.kill((e.id for e in self._allocation.executors() if e.profile in ours), force=True)
 
     def _new_usher(self, switches: Switches) -> Usher:
-        profiles = {operator: self.profile(home) for operator, home in self._homes.of_all().items()}
+        profiles = {str(operator): self.profile(home) for operator, home in self._homes.of_all().items()}
         if Seats.can_be_had(self._spark):
             return SeatUsher(self._spark, profiles)
         return PlainUsher(self._allocation, profiles, switches)
 
-    def _new_posts(self, name: str, wanted: PoolPlan, *, cold: bool) -> Posts:
+    def _new_posts(self, name: PoolName, wanted: PoolPlan, *, cold: bool) -> Posts:
         return Posts(self._post(name, wanted, self._nodes.get(name) or _planned_node(wanted), cold=cold))
 
-    def _post(self, name: str, wanted: PoolPlan, node: str | None, *, cold: bool = True) -> Post:
+    def _post(self, name: PoolName, wanted: PoolPlan, node: str | None, *, cold: bool = True) -> Post:
         """A new place for a pool; unless `cold`, executors begin to serve there only when they are warm."""
         profile = pool_profile(self._spark, cores=self._cores, node=node)
         self._allocation.register(_java(profile))
@@ -183,7 +184,7 @@ class Pools:
             if not self._homes.at(name) and all(post.pool.is_empty for post in self._posts[name]):
                 del self._posts[name]
 
-    def _wanted_of(self, plan: Plan, name: str) -> PoolPlan:
+    def _wanted_of(self, plan: Plan, name: PoolName) -> PoolPlan:
         """Of a pool that the plan has no more: as before while it serves somebody, then nobody."""
         return plan.pools.get(name) or (self._served[name] if self._homes.at(name) else NOBODY)
 
@@ -212,7 +213,7 @@ class Pools:
         self._warm_ups.end(post.pool)
         post.pool.bind()
 
-    def _take_over(self, name: str, posts: Posts) -> None:
+    def _take_over(self, name: PoolName, posts: Posts) -> None:
         """Those at the new place serve from now on, once all of them are ready."""
         posts.left = [post for post in posts.left if not post.pool.is_empty]
         if posts.coming is not None and posts.coming.pool.serves_as_wanted:
@@ -231,7 +232,7 @@ class Pools:
     def _wanted(self, pool: PoolPlan) -> PoolPlan:
         return pool if self._usher.can_keep_out else msgspec.structs.replace(pool, standby=0)
 
-    def _seat(self, plan: Plan, name: str) -> set[str]:
+    def _seat(self, plan: Plan, name: PoolName) -> set[str]:
         """Show the work of the pool's operators to those who serve; the ids of all that get some."""
         pool = self._posts[name].serving.pool
         operators = self._homes.at(name)
@@ -265,7 +266,7 @@ class Pools:
         else:
             post.pool.warmed_up([executor.id for executor in post.pool.to_warm_up()])
 
-    def _kind(self, name: str) -> Kind:
+    def _kind(self, name: PoolName) -> Kind:
         operators = {*self._plan.sharing(name), *self._homes.at(name)}
         stateful = any(self._topology.operators[operator].keyed for operator in operators)
         return Kind(stateful, python=any(operator in self._python for operator in operators))
@@ -293,12 +294,12 @@ class Pools:
             homes=self._homes.of_all(),
         )
 
-    def _numbers(self, operator: str) -> tuple[int | None, ...]:
+    def _numbers(self, operator: OperatorName) -> tuple[int | None, ...]:
         members = self._posts[self._homes[operator]].serving.pool.members()
         number_of = {executor.id: number for number, _, executor in members if executor is not None}
         return tuple(number_of.get(executor.id) for executor in self._owners.get(operator, []))
 
-    def _is_real(self, plan: Plan, operator: str, owners: Mapping[str, Sequence[int | None]]) -> bool:
+    def _is_real(self, plan: Plan, operator: OperatorName, owners: Mapping[OperatorName, Sequence[int | None]]) -> bool:
         serving, wanted = self._posts[self._homes[operator]].serving, plan.pool(operator)
         if self._homes[operator] != plan.pool_of[operator]:
             return False
@@ -306,12 +307,12 @@ class Pools:
             return False
         return operator not in owners or tuple(owners[operator]) == plan.assignment[operator]
 
-    def _stuck(self, plan: Plan, operator: str) -> str | None:
+    def _stuck(self, plan: Plan, operator: OperatorName) -> str | None:
         if self._usher.can_keep_out or self._homes[operator] == plan.pool_of[operator]:
             return None
         return f"{operator!r} stays in pool {self._homes[operator]!r} while it runs: another needs the JVM helpers"
 
-    def _misplaced(self, name: str, wanted: PoolPlan) -> str | None:
+    def _misplaced(self, name: PoolName, wanted: PoolPlan) -> str | None:
         """What the plan says of places that cannot be, in words."""
         nodes = sorted({location.node for location in wanted.locations.values()})
         if not nodes or nodes == [self._posts[name].serving.node]:
@@ -331,7 +332,7 @@ def _planned_node(pool: PoolPlan) -> str | None:
     return planned.pop() if len(planned) == 1 and pool.locations.keys() >= set(pool.executors) else None
 
 
-def _members(name: str, posts: Posts) -> Iterator[PoolMember]:
+def _members(name: PoolName, posts: Posts) -> Iterator[PoolMember]:
     """Those who serve under their numbers; those at other posts as standbys, until they serve or are gone."""
     serving = posts.serving.pool.members()
     yield from (PoolMember(name, *member) for member in serving)

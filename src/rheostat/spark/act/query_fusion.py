@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from rheostat.errors import PlantError, RheostatError
+from rheostat.names import OperatorName, PoolName
 
 Groups = tuple[tuple[str, ...], ...]
 
@@ -58,7 +59,7 @@ class Arranger:
     def fused(self) -> Groups:
         return self._queries.fused
 
-    def follow(self, wanted: Groups, homes: Mapping[str, str], now_s: float) -> None:
+    def follow(self, wanted: Groups, homes: Mapping[OperatorName, PoolName], now_s: float) -> None:
         """Begin a change if one is wanted and none is under way. Who is to share a query must share a pool before."""
         if _same(wanted, self._queries.fused):
             self.obstacle, self._tried = None, None
@@ -99,5 +100,5 @@ def _same(left: Groups, right: Groups) -> bool:
     return {frozenset(group) for group in left} == {frozenset(group) for group in right}
 
 
-def _share_pools(groups: Groups, homes: Mapping[str, str]) -> bool:
-    return all(len({homes[name] for name in group if name in homes}) <= 1 for group in groups)
+def _share_pools(groups: Groups, homes: Mapping[OperatorName, PoolName]) -> bool:
+    return all(len({homes[OperatorName(name)] for name in group if name in homes}) <= 1 for group in groups)

@@ -72,7 +72,7 @@ def dealt_by(runtime: Runtime, groupings: Groupings = GROUPINGS) -> Deal:
 
     def deal(operator: str, grouping: str | None, tasks: int) -> None:
         unit = _unit_of(runtime, operator)
-        it = unit.topology.operator(operator)
+        it = unit.topology.operators[operator]
         if it.keyed:
             _refuse_keyed(unit.topology, it, grouping)
         if unit.keyed or not set(unit.inputs) & set(it.inputs):

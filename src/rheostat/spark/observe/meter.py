@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pyspark.sql import SparkSession
 
 from rheostat.clock import Clock
+from rheostat.names import PoolName
 from rheostat.snapshot import ExecutorPhase, ExecutorState, OperatorState, Snapshot, StreamState, SubstreamState
 from rheostat.spark.act.pools import PoolMember, PoolsReport
 from rheostat.spark.act.task_counts import USUAL_GROUPING
@@ -28,7 +29,7 @@ from rheostat.spark.query.runtime import Runtime
 
 _SERVING = (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
 
-Member = tuple[str, int]
+Member = tuple[PoolName, int]
 """A pool and a number in it."""
 
 
@@ -105,7 +106,7 @@ class Meter:
             self._rows.pop(key, None)
         return useful_s
 
-    def _measured(self, report: PoolsReport, pool: str) -> list[OperatorMeter]:
+    def _measured(self, report: PoolsReport, pool: PoolName) -> list[OperatorMeter]:
         """The operators that `pool` serves; of fused ones the first, which stands for all."""
         return [each for name in report.sharing(pool) if (each := self._operators[name]).is_first]
 

@@ -6,6 +6,7 @@ from typing import Any
 from pyspark.sql.streaming.query import StreamingQuery
 
 from rheostat.grouping.check import KEY, LOAD_AWARE
+from rheostat.names import OperatorName, PoolName
 from rheostat.snapshot import Batch, Latency, OperatorState, Snapshot, SubstreamState
 from rheostat.spark.act.task_counts import USUAL_GROUPING
 from rheostat.spark.observe.counters import Portion, Split, Spread, Traffic, merged
@@ -27,7 +28,7 @@ class OperatorMeter:
     another query, because it was fused or split, its counters go on.
     """
 
-    def __init__(self, runtime: Runtime, name: str, base: Snapshot | None = None) -> None:
+    def __init__(self, runtime: Runtime, name: OperatorName, base: Snapshot | None = None) -> None:
         self.name = name
         self._runtime = runtime
         operator = runtime.topology.operators[name]
@@ -70,7 +71,7 @@ class OperatorMeter:
         read = self._completed / self._arrived if self._arrived else 1.0
         self._by_stream = {stream.name: round((stream.rows or 0) * read) for stream in streams}
         self._traffic = {stream.name: Traffic(stream.rows or 0, stream.bytes or 0) for stream in streams}
-        executors = () if base is None else base.executors_of(self.name)  # a pool of its own has its name
+        executors = () if base is None else base.executors_of(PoolName(self.name))  # a pool of its own has its name
         self._by_executor = Split({state.id: state.completed or 0 for state in executors})
         self._by_substream = Split({state.index: state.completed or 0 for state in substreams})
         self._unbooked = 0

@@ -22,7 +22,7 @@ from rheostat.experiments.reproduce.sweep import Case
 from rheostat.experiments.scenario import Scenario
 from rheostat.policies.drs.measured import NetworkMeasurer
 from rheostat.policies.drs.options import DrsOptions
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 
 OPTIONS = AS_PRINTED | {"problem": "k_max", "k_max": K_MAX, "smoothing": "window:9"}
 
@@ -93,7 +93,7 @@ def estimate_s(scenario: Scenario, course: Course, options: Mapping[str, Any]) -
 def _recommended(course: Course, sizes: Sizes) -> Sizes:
     """What the last decisions would change; passive mode only writes them down."""
     last = course.periods[-1]
-    wanted = {v.decision.operator: v.decision.executors for v in last.verdicts if isinstance(v.decision, Scale)}
+    wanted = {v.decision.pool: v.decision.executors for v in last.verdicts if isinstance(v.decision, Scale)}
     return tuple(wanted.get(pool, size) for pool, size in zip(last.plan.pools, sizes, strict=True))
 
 

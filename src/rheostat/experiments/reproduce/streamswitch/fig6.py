@@ -30,7 +30,7 @@ def run(effort: Effort, progress: Progress) -> Outcome:
 
 def kind_of(decision: Decision, period: Turn) -> str:
     if isinstance(decision, Scale):
-        return "scale-out" if decision.executors > period.before.size(decision.operator) else "scale-in"
+        return "scale-out" if decision.executors > period.before.pools[decision.pool].size else "scale-in"
     return "load balance"
 
 
@@ -45,7 +45,7 @@ def treatments(course: Course, kind: str) -> list[tuple[float, Scale | Move]]:
 
 
 def moved(decision: Scale | Move) -> int:
-    return sum(len(moves.substreams) for moves in decision.moves)
+    return sum(len(moves.substreams) for moves in decision.transfers)
 
 
 def _row(kind: str, course: Course) -> tuple[Cell, ...]:
@@ -111,7 +111,7 @@ def _draw(figure: Any, course: Course) -> None:
 
 def _draw_treatment(axes: Any, course: Course, kind: str, time_s: float, decision: Scale | Move) -> None:
     near = [p for p in course.periods if abs(p.time_s - time_s) <= _AFTER_S and p.snapshot is not None]
-    for number in (decision.moves[0].source, decision.moves[0].target):
+    for number in (decision.transfers[0].source, decision.transfers[0].target):
         points = []
         for before, after in zip(near, near[10:], strict=False):
             counts = [_arrived(each, number) for each in (before, after)]
