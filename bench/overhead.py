@@ -98,7 +98,7 @@ def _settle(controller: Controller, plant: SparkPlant, plan: Plan, topology: Top
     deadline_s = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline_s:
         snapshot = controller.step().snapshot
-        batches = [] if snapshot is None else [state.batch.count for state in snapshot.operators if state.batch]
+        batches = [] if snapshot is None else [state.batch.count for state in snapshot.operator_states if state.batch]
         if plant.reached(plan) == plan.pools.keys() and min(batches, default=0) >= 5:
             return
         time.sleep(period_s)

@@ -126,7 +126,7 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True, dict=True):
     """Everything measured at `time_s`. `problems` says in words what could not be measured."""
 
     time_s: float
-    operators: tuple[OperatorState, ...]
+    operator_states: tuple[OperatorState, ...]
     executors: tuple[ExecutorState, ...] = ()
     substreams: tuple[SubstreamState, ...] = ()
     streams: tuple[StreamState, ...] = ()
@@ -135,9 +135,9 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True, dict=True):
     problems: tuple[str, ...] = ()
 
     @cached_property
-    def operator(self) -> dict[OperatorName, OperatorState]:
+    def operators(self) -> dict[OperatorName, OperatorState]:
         """The operators by name."""
-        return {state.name: state for state in self.operators}
+        return {state.name: state for state in self.operator_states}
 
     @cached_property
     def _by_pool(self) -> dict[PoolName, tuple[ExecutorState, ...]]:

@@ -39,7 +39,7 @@ class Cluster:
         self.records += seconds * self.rate
         snapshot = Snapshot(
             time_s=self.time_s,
-            operators=tuple(
+            operator_states=tuple(
                 OperatorState(name, arrived=int(self.records), completed=int(self.records)) for name in "ab"
             ),
             executors=tuple(

@@ -218,10 +218,10 @@ def test_where_something_else_is_full_fewer_may_still_do():
 def grouped(seen, **grouping):
     operators = tuple(
         msgspec.structs.replace(each, grouping=now, groupings=("round-robin", "osg") if now else ())
-        for each in seen.operators
+        for each in seen.operator_states
         for now in [grouping.get(each.name)]
     )
-    return msgspec.structs.replace(seen, operators=operators)
+    return msgspec.structs.replace(seen, operator_states=operators)
 
 
 def test_it_asks_for_osg_where_records_may_go_anywhere_and_only_once():

@@ -97,7 +97,7 @@ def fused_observation(cluster, time_s, rate, work_s):
     )
     snapshot = Snapshot(
         time_s=time_s,
-        operators=(OperatorState("a", arrived=rows, completed=rows), OperatorState("b")),
+        operator_states=(OperatorState("a", arrived=rows, completed=rows), OperatorState("b")),
         executors=(executor,),
         streams=(StreamState("in", "a", rows=rows), StreamState("a", "b")),
         nodes=(NodeState("n0", slots=6, cores=1.0, cpu=0.1), NodeState("n1", slots=6, cores=1.0, cpu=0.1)),

@@ -77,7 +77,7 @@ def test_on_the_simulator_a_keyed_operator_with_a_merge_behind_is_spread_by_load
 
     def watch(period: Turn) -> None:
         if period.snapshot is not None:
-            seen.update({state.name: state.grouping for state in period.snapshot.operators})
+            seen.update({state.name: state.grouping for state in period.snapshot.operator_states})
 
     result = simulate(scenario, policy, {"grouping": grouping}, listeners=[watch])
     assert seen == {"partial": grouping, "sum": "key"}

@@ -66,7 +66,7 @@ def test_batches_share_the_cores_of_a_node_too():
         cluster = ClusterModel(nodes=nodes("x", slots=4, cores=cores))
         it = plant(one_operator(), batches, rate=100.0, scv=0, cluster=cluster)
         it.cluster.advance(99.9)
-        batch = it.observe().operator["op"].batch
+        batch = it.observe().operators["op"].batch
         durations.append(batch.duration_s / batch.count - 1)
         assert it.cluster.state.nodes[0].busy == 0
         it.cluster.advance(101.0)

@@ -10,5 +10,5 @@ def test_a_plan_that_fuses_operators_is_an_obstacle_and_everything_runs_on():
     assert it.apply(fused) == ("the simulator's operators keep the pools they have: they are neither fused nor split",)
     assert it.reached(fused) == frozenset()
     it.clock.wait_until(10.0)
-    assert it.observe().operator["b"].completed
+    assert it.observe().operators["b"].completed
     assert (it.apply(plan), it.reached(plan)) == ((), {"a", "b"})

@@ -42,7 +42,7 @@ class History:
                 time_s=period.time_s,
                 completed=snapshot.latency.count if snapshot.latency else 0,
                 latency_s=snapshot.latency.mean_s if snapshot.latency else None,
-                oldest_s=max((state.oldest_s or 0.0 for state in snapshot.operators), default=0.0),
+                oldest_s=max((state.oldest_s or 0.0 for state in snapshot.operator_states), default=0.0),
                 external_rate=period.measures.external_rate,
                 arrival_rate={name: each.arrival_rate for name, each in measured.items()},
                 queued={name: each.queued for name, each in measured.items()},

@@ -76,7 +76,7 @@ class _OperatorRates:
 
     def update(self, snapshot: Snapshot, name: OperatorName, pool: PoolMeasures, *, alone: bool) -> OperatorMeasures:
         """`alone` says that nobody else uses the pool, so that its executors' counters are the operator's."""
-        state, time_s = snapshot.operator.get(name) or OperatorState(name), snapshot.time_s
+        state, time_s = snapshot.operators.get(name) or OperatorState(name), snapshot.time_s
         first, self._seen = not self._seen, True
         service_rate = self._service.update(state.completed, state.busy_s)
         useful = self._busy.rate(state.busy_s, time_s)

@@ -25,7 +25,7 @@ class SmoothedMeasures:
         operators: dict[OperatorName, OperatorMeasures] = {}
         for name, measures in raw.operators.items():
             plain = {what: smoother.update(getattr(measures, what)) for what, smoother in self._plain[name].items()}
-            latency = snapshot.operator[name].latency if name in snapshot.operator else None
+            latency = snapshot.operators[name].latency if name in snapshot.operators else None
             operators[name] = OperatorMeasures(
                 **plain, latency_s=self._latency[name].update(measures.latency_s, latency)
             )

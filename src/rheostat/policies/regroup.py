@@ -21,7 +21,7 @@ def regroups(observation: Observation, wanted: Wanted) -> list[Decision]:
     """For the operators whose records can be spread as `wanted`, are not, and are not yet told to be."""
     return [
         Regroup(operator=state.name, grouping=wanted, reason=f"records are spread by {state.grouping}")
-        for state in observation.snapshot.operators
+        for state in observation.snapshot.operator_states
         if wanted in state.groupings and state.grouping != wanted
         if observation.plan.grouping.get(state.name) != wanted
     ]

@@ -48,7 +48,7 @@ class Meter:
         booked_s = in_batches_s.sum(axis=0).tolist()
         snapshot = Snapshot(
             time_s=cluster.now_s,
-            operators=tuple(self._operator(name, ahead) for name, ahead in zip(names, ahead_s, strict=True)),
+            operator_states=tuple(self._operator(name, ahead) for name, ahead in zip(names, ahead_s, strict=True)),
             executors=tuple(self._executor(executor, booked_s[executor.index]) for executor in executors),
             substreams=tuple(state for name in names for state in self._substreams(name)),
             streams=self._streams(),

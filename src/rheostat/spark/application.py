@@ -101,7 +101,7 @@ class Application:
         known = ledger.running > 0
         return Snapshot(
             time_s=time_s,
-            operators=(
+            operator_states=(
                 OperatorState(
                     OPERATOR,
                     arrived=ledger.rows + ledger.behind if known else None,

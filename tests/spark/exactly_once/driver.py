@@ -96,7 +96,7 @@ def tell(period: Turn) -> None:
     status = Status(
         period.plan.revision,
         bool(period.settling),
-        {state.name: state.queued or 0 for state in snapshot.operators},
+        {state.name: state.queued or 0 for state in snapshot.operator_states},
         {name: {e.id: e.instance or "" for e in snapshot.active(name)} for name in period.plan.pools},
         {name: {e.id: e.node or "" for e in snapshot.active(name)} for name in period.plan.pools},
         [state.executor for state in snapshot.substreams_of("count")],

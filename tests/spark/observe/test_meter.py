@@ -85,7 +85,7 @@ def snapshots(metered, eventually) -> list[Snapshot]:
 
 def test_the_sums_of_rows_agree_between_all_levels(snapshots):
     last = snapshots[-1]
-    for name, state in last.operator.items():
+    for name, state in last.operators.items():
         assert state.arrived == state.completed + state.queued
         assert state.completed % ROWS == 0, "whole batches of the source are committed"
         streams = [stream for stream in last.streams if stream.consumer == name]
@@ -93,15 +93,15 @@ def test_the_sums_of_rows_agree_between_all_levels(snapshots):
         assert all(stream.bytes > stream.rows for stream in streams)
     substreams = last.substreams_of("count")
     assert len(substreams) == 2
-    assert sum(state.completed for state in substreams) == pytest.approx(last.operator["count"].completed, abs=2)
+    assert sum(state.completed for state in substreams) == pytest.approx(last.operators["count"].completed, abs=2)
 
 
 def test_counters_never_fall(snapshots):
     for before, after in pairwise(snapshots):
         assert after.time_s > before.time_s
-        for name, state in after.operator.items():
+        for name, state in after.operators.items():
             for counter in ("arrived", "completed", "busy_s"):
-                earlier = getattr(before.operator[name], counter)
+                earlier = getattr(before.operators[name], counter)
                 assert earlier is None or getattr(state, counter) >= earlier
 
 
@@ -125,14 +125,14 @@ def test_executors_are_those_of_the_pools_with_the_nodes_they_are_on(snapshots, 
 
 
 def test_service_times_are_those_of_the_records_that_were_timed(snapshots):
-    keys = snapshots[-1].operator["keys"]
+    keys = snapshots[-1].operators["keys"]
     assert keys.service_scv is not None
     assert 0 <= keys.service_scv < 50
-    assert snapshots[-1].operator["count"].service_scv is None
+    assert snapshots[-1].operators["count"].service_scv is None
 
 
 def test_batches_have_their_costs(snapshots):
-    for state in snapshots[-1].operators:
+    for state in snapshots[-1].operator_states:
         assert state.batch is not None
         assert 0 < state.batch.fixed_s <= state.batch.duration_s
         assert state.batch.tasks >= state.batch.count - 1
@@ -155,6 +155,6 @@ def test_the_loop_can_measure_rates_and_utilisation_from_the_snapshots(snapshots
 def test_a_restarted_meter_goes_on_from_the_last_snapshot(snapshots, metered):
     meter = Meter(metered.runtime, metered.spark, WallClock(), lambda: metered.pools.report, base=snapshots[-1])
     again = meter.read()
-    for name, state in again.operator.items():
-        assert state.completed >= snapshots[-1].operator[name].completed
-        assert state.busy_s is None or state.busy_s >= snapshots[-1].operator[name].busy_s
+    for name, state in again.operators.items():
+        assert state.completed >= snapshots[-1].operators[name].completed
+        assert state.busy_s is None or state.busy_s >= snapshots[-1].operators[name].busy_s

@@ -81,7 +81,7 @@ class Iteration:
 
     @staticmethod
     def _operator(snapshot: Snapshot, name: OperatorName) -> OperatorState:
-        return snapshot.operator.get(name) or OperatorState(name)
+        return snapshot.operators.get(name) or OperatorState(name)
 
 
 class Monitor:

@@ -59,7 +59,7 @@ class NetworkMeasurer:
         for name, measures in observation.measures.operators.items():
             if measures.service_rate is not None:
                 self._service_rates[name] = measures.service_rate
-            state = observation.snapshot.operator.get(name)
+            state = observation.snapshot.operators.get(name)
             pool = observation.pools[observation.plan.pool_of[name]]
             if state is not None and not pool.settling:
                 self._batches[name].see(state.batch, pool.size, pool.executors)
@@ -158,7 +158,7 @@ def _held_s(observation: Observation, rates: Mapping[OperatorName, float], netwo
 
 
 def _in_batches(observation: Observation, operators: Iterable[OperatorName]) -> bool:
-    states = (observation.snapshot.operator.get(name) for name in operators)
+    states = (observation.snapshot.operators.get(name) for name in operators)
     return any(state is not None and state.batch is not None for state in states)
 
 

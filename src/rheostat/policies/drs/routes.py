@@ -42,7 +42,7 @@ class Routes:
         self._completed = {name: _Grown() for name in topology.operators}
 
     def see(self, snapshot: Snapshot) -> None:
-        for state in snapshot.operators:
+        for state in snapshot.operator_states:
             if state.name in self._completed:
                 self._completed[state.name].update(state.completed)
         for stream in snapshot.streams:

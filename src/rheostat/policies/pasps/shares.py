@@ -41,7 +41,7 @@ class Shares:
         self._from_source = {name: 1.0 / len(topology.sources) for name in topology.sources}
 
     def see(self, snapshot: Snapshot) -> None:
-        self._completed.see((operator.name, operator.completed) for operator in snapshot.operators)
+        self._completed.see((operator.name, operator.completed) for operator in snapshot.operator_states)
         self._rows.see(((stream.name, stream.consumer), stream.rows) for stream in snapshot.streams)
 
     def turn(self) -> None:

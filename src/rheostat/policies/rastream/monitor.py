@@ -134,7 +134,7 @@ class Monitor:
 
     def _see_pool(self, pool: PoolName, observation: Observation) -> None:
         """What all operators of the pool count together, for executors that do not count themselves."""
-        states = [observation.snapshot.operator.get(name) for name in observation.plan.sharing(pool)]
+        states = [observation.snapshot.operators.get(name) for name in observation.plan.sharing(pool)]
         for table, values in (
             (self._arrived, [None if state is None else state.arrived for state in states]),
             (self._completed, [None if state is None else state.completed for state in states]),

@@ -85,7 +85,7 @@ class Examiner:
     def _counts(self, snapshot: Snapshot) -> Counts:
         if self._operator.keyed:
             return Counts.of(snapshot, self._name, self._operator.substream_count)
-        state = snapshot.operator.get(self._name) or OperatorState(self._name)
+        state = snapshot.operators.get(self._name) or OperatorState(self._name)
         arrived, completed = np.array([np.nan]), np.array([np.nan])
         if state.arrived is not None and state.completed is not None:
             arrived[0], completed[0] = state.arrived - (state.lost or 0), state.completed

@@ -44,7 +44,7 @@ class Patient:
 
     def examine(self, snapshot: Snapshot, plan: Plan, turns: Turns) -> None:
         """Look at it, if a slot ends with this turn."""
-        state = snapshot.operator.get(self._name)
+        state = snapshot.operators.get(self._name)
         batch = None if state is None else state.batch
         self.batched = self.batched or batch is not None
         self._size = plan.size(self._name)

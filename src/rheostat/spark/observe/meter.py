@@ -75,7 +75,7 @@ class Meter:
         self._nodes.see(each.executor for each in seen)
         return Snapshot(
             time_s=now_s,
-            operators=tuple(self._operator(operator, report, now_s) for operator in operators),
+            operator_states=tuple(self._operator(operator, report, now_s) for operator in operators),
             executors=tuple(self._executor(member, report, busy_s) for member in report.members),
             substreams=self._substreams(report),
             streams=tuple(stream for operator in operators for stream in self._streams(operator)),

@@ -58,7 +58,7 @@ class OperatorMeter:
 
     def _resume(self, base: Snapshot | None) -> None:
         """Go on counting from what an earlier run of the driver had counted."""
-        before = (base.operator.get(self.name) if base is not None else None) or OperatorState(self.name)
+        before = (base.operators.get(self.name) if base is not None else None) or OperatorState(self.name)
         streams = [] if base is None else [s for s in base.streams if s.consumer == self.name]
         substreams = [] if base is None else base.substreams_of(self.name)
         batch = before.batch or Batch(0, 0.0, 0.0, 0)
