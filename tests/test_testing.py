@@ -119,3 +119,10 @@ def test_a_rate_may_follow_the_time_and_a_loop_feeds_itself():
     plant = FakePlant(loop, arrival_rate=lambda time_s: 10 if time_s <= 10 else 0, service_rate=1000)
     seen = observed(plant, 0.0, 10.0, 20.0, 30.0)
     assert seen.operators["a"].arrived == 100 + 50 + 25
+
+
+def test_it_can_group_stateless_operators_and_place_executors():
+    offered = FakePlant(TOPOLOGY).capabilities
+    assert (offered.can_place, offered.can_fuse, offered.free_executors) == (True, False, None)
+    assert offered.can_group("split", "osg")
+    assert not offered.can_group("count", "osg")

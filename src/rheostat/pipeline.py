@@ -142,7 +142,9 @@ def start(
         plan = initial if resumed is None else resumed.plan
         pools.append(_pools(session, topology, plan, nodes, folder, lambda: runtime.fused))
         undo.callback(pools[0].close)
-        plant = SparkPlant(topology, pools[0], lambda: meter.read(), dealt_by(runtime), runtime)
+        plant = SparkPlant(
+            topology, pools[0], lambda: meter.read(), dealt_by(runtime), runtime, lambda: meter.groupings()
+        )
         meter = Meter(
             runtime,
             session,

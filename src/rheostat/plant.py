@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from rheostat.capabilities import Capabilities
 from rheostat.clock import Clock
 from rheostat.names import PoolName
 from rheostat.plan import Plan
@@ -17,6 +18,11 @@ class Plant(Protocol):
 
     @property
     def clock(self) -> Clock: ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do now."""
+        ...
 
     def observe(self) -> Snapshot:
         """What can be measured now. What cannot is None in it, and named in its `problems`."""

@@ -50,7 +50,7 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class OperatorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One operator. `queued` counts what arrived and is neither completed nor lost, work under way included.
 
-    `grouping` is how its records are spread now, `groupings` are all the ways in which they can be.
+    `grouping` is how its records are spread now.
     """
 
     name: OperatorName
@@ -65,7 +65,6 @@ class OperatorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     service_scv: float | None = None
     batch: Batch | None = None
     grouping: str | None = None
-    groupings: tuple[str, ...] = ()
 
 
 class ExecutorState(msgspec.Struct, frozen=True, array_like=True, gc=False):

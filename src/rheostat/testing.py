@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from rheostat.capabilities import Capabilities
 from rheostat.clock import Clock, ManualClock
+from rheostat.grouping.check import NAMES as GROUPINGS
 from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import (
@@ -36,7 +38,8 @@ class FakePlant:
 
     Each source emits at `arrival_rate`, each executor serves at `service_rate` (a number, or one for each
     operator). What a new plan wants for an operator becomes real `settle_s` after it was applied. What was
-    applied is in `applied`. Snapshots put into `script` are shown before its own; an error put into `failures` under
+    applied is in `applied`. It can group stateless operators and place executors, unless other `capabilities` are set.
+    Snapshots put into `script` are shown before its own; an error put into `failures` under
     "observe", "apply" or "reached" is raised there until it is taken out; `obstacles` is what `apply` returns,
     and while there are any no plan becomes real.
     """
@@ -57,6 +60,8 @@ class FakePlant:
         self.script: deque[Snapshot] = deque()
         self.failures: dict[str, Exception] = {}
         self.obstacles: tuple[str, ...] = ()
+        stateless = [name for name, operator in topology.operators.items() if not operator.keyed]
+        self.capabilities = Capabilities(can_place=True, groupings=dict.fromkeys(stateless, GROUPINGS))
         self._arrival_rate = arrival_rate
         self.settle_s = settle_s
         self._running = self._wanted = plan or Plan.initial(topology)

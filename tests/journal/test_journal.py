@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
+from rheostat.capabilities import Capabilities
 from rheostat.clock import ManualClock
 from rheostat.decision import Effect, Fuse, Hold, Move, Regroup, Scale, Split, Transfer
 from rheostat.errors import ConfigError, JournalError
@@ -99,9 +100,10 @@ def journal(request, path):
 
 
 def test_a_snapshot_comes_back_as_it_was(journal):
-    journal.write(period(snapshot=FULL_SNAPSHOT, settling=frozenset(["part", "split"])))
+    offered = Capabilities(can_fuse=True, groupings={"split": ("osg",)}, free_executors=3)
+    journal.write(period(snapshot=FULL_SNAPSHOT, capabilities=offered, settling=frozenset(["part", "split"])))
     [recorded] = journal.recorded(1)
-    assert recorded.snapshot == FULL_SNAPSHOT
+    assert (recorded.snapshot, recorded.capabilities) == (FULL_SNAPSHOT, offered)
     assert (recorded.plan, recorded.settling, recorded.run) == (PLAN, {"part", "split"}, 1)
 
 

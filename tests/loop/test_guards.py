@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Fuse, Hold, Location, Move, Place, Regroup, Scale, Split, Transfer
 from rheostat.loop.guards import Context, arbitrate
 from rheostat.loop.options import LoopOptions
@@ -24,6 +25,9 @@ TOPOLOGY = Topology(
     ],
 )
 PLAN = Plan.initial(TOPOLOGY, 2)
+ANYTHING = Capabilities(
+    can_fuse=True, can_place=True, groupings=dict.fromkeys(TOPOLOGY.operators, ("osg", "load_aware"))
+)
 MEASURED = OperatorMeasures(arrival_rate=10.0, completion_rate=10.0)
 
 
@@ -36,7 +40,7 @@ def context(plan=PLAN, budget=None, options=None, age_s=0.0, unmeasured=(), **mo
         snapshot=Snapshot(1000.0 - age_s, ()),
         measured=Measures(10.0, operators),
         plan=plan,
-        **more,
+        **{"capabilities": ANYTHING, **more},
     )
 
 
@@ -170,6 +174,27 @@ def test_fusing_is_refused_while_one_of_the_operators_is_under_treatment():
 def test_operators_that_form_no_chain_are_not_fused_and_the_reason_is_said():
     fuse = Fuse(operators=("split", "sum"), reason="")
     assert refusal(fuse) == "'sum' does not read what 'split' writes, and nothing else"
+
+
+@pytest.mark.parametrize(
+    ("decision", "why"),
+    [
+        (Fuse(operators=("split", "part"), reason=""), "the plant can neither fuse nor split operators while they run"),
+        (Place(pool="sum", locations={0: Location("n")}, reason=""), "the plant cannot put executors on nodes"),
+        (
+            Regroup(operator="split", grouping="load_aware", reason=""),
+            "the plant cannot group 'split' by 'load_aware'; it offers osg, by-key:",
+        ),
+        (
+            Regroup(operator="part", grouping="osg", reason=""),
+            "the plant cannot group 'part' by 'osg'; it offers none",
+        ),
+    ],
+)
+def test_what_the_plant_cannot_do_is_refused(decision, why):
+    offered = Capabilities(groupings={"split": ("osg", "by-key:")})
+    assert refusal(decision, capabilities=offered) == why
+    assert accepts(Regroup(operator="split", grouping="by-key:word", reason=""), capabilities=offered)
 
 
 def test_a_second_decision_on_the_same_pool_is_refused():

@@ -104,7 +104,7 @@ def test_an_operator_that_could_not_be_measured_holds():
     loop = controller(plant, Scripted([], scale(3) + scale(3, "split")))
     turns(loop, plant, 1)
     known = plant.observe()
-    plant.script.append(Snapshot(10.0, (known.operator["split"], OperatorState("count")), known.executors[:1]))
+    plant.script.append(Snapshot(10.0, (known.operators["split"], OperatorState("count")), known.executors[:1]))
     [period] = turns(loop, plant, 1)
     assert [(v.decision.subject, v.ruling.value) for v in period.verdicts] == [
         ("count", "refused"),

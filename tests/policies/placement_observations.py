@@ -2,6 +2,7 @@
 
 from math import fsum
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Place, Scale
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
@@ -32,6 +33,7 @@ class Cluster:
         members = [(pool, number) for pool in ("a", "b") for number in range(executors)]
         self.spots = {member: (f"n{index % nodes}", index) for index, member in enumerate(members)}
         self.settling = frozenset()
+        self.capabilities = Capabilities(can_fuse=True, can_place=True)
 
     def observe(self, seconds=1.0):
         """What is seen after some more seconds at the present rate."""
@@ -51,7 +53,13 @@ class Cluster:
                 for name in self.nodes
             ),
         )
-        return Observation(snapshot, self.measurer.update(snapshot, self.plan), self.plan, self.settling)
+        return Observation(
+            snapshot,
+            self.measurer.update(snapshot, self.plan),
+            self.plan,
+            self.settling,
+            capabilities=self.capabilities,
+        )
 
     def obey(self, decisions):
         """Carry decisions out at once."""

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from dabs_observations import TOPOLOGY, snapshots
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Hold, Regroup, Scale
 from rheostat.errors import ConfigError, TopologyError
 from rheostat.experiments.reproduce.sweep import scenario_of
@@ -23,11 +24,13 @@ def policy(budget=None, topology=TOPOLOGY, **options):
     return make_policy("dabs", Goal(topology, (), budget or Budget()), options)
 
 
-def shown(it, seen, plan=None, settling=()):
+def shown(it, seen, plan=None, settling=(), capabilities=None):
     """What it decides about the last of the snapshots `seen`, by operator."""
     plan = plan or Plan.initial(TOPOLOGY, 2)
     for snapshot in seen:
-        decided = it.decide(Observation(snapshot, MEASURES, plan, frozenset(settling), budget=it.goal.budget))
+        decided = it.decide(
+            Observation(snapshot, MEASURES, plan, frozenset(settling), it.goal.budget, capabilities or Capabilities())
+        )
     return {decision.subject: decision for decision in decided}
 
 
@@ -217,7 +220,7 @@ def test_where_something_else_is_full_fewer_may_still_do():
 
 def grouped(seen, **grouping):
     operators = tuple(
-        msgspec.structs.replace(each, grouping=now, groupings=("round-robin", "osg") if now else ())
+        msgspec.structs.replace(each, grouping=now)
         for each in seen.operator_states
         for now in [grouping.get(each.name)]
     )
@@ -229,12 +232,14 @@ def test_it_asks_for_osg_where_records_may_go_anywhere_and_only_once():
     it = policy(topology=topology)
     seen = grouped(snapshots(**HEAVY)[0], first="round-robin", second="osg", keyed=None)
     plan = Plan.initial(topology, 2)
-    decided = shown(it, [seen], plan)
+    anywhere = Capabilities(groupings=dict.fromkeys(("first", "second"), ("round-robin", "osg")))
+    decided = shown(it, [seen], plan, capabilities=anywhere)
     assert decided == {
         "first": Regroup(operator="first", grouping="osg", reason="records are spread by round-robin"),
     }
-    assert not any(isinstance(d, Regroup) for d in shown(it, [seen], plan.after(decided["first"])).values())
-    assert not any(isinstance(d, Regroup) for d in shown(policy(grouping="keep"), [seen]).values())
+    for other, now in ((it, plan.after(decided["first"])), (policy(grouping="keep"), plan)):
+        asked = shown(other, [seen], now, capabilities=anywhere)
+        assert not any(isinstance(decision, Regroup) for decision in asked.values())
 
 
 def test_it_does_not_ask_for_a_grouping_that_a_plant_does_not_report():

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Decision, Hold, Regroup, Scale
 from rheostat.errors import ConfigError
 from rheostat.experiments.scenario import Scenario, ScenarioFile, make_scenario, read_scenario
@@ -208,20 +209,19 @@ def test_before_anything_is_measured_the_calibrated_execution_times_count() -> N
 def test_records_are_spread_as_told_from_the_first_turn_on(grouping: str) -> None:
     policy = make_policy("pa-sps", Goal(LINE), {"predictor": "basic", "grouping": grouping})
     measures = Measures(1.0, dict.fromkeys(LINE.operators, OperatorMeasures()))
-    seen = Snapshot(
-        0.0, (OperatorState("one", grouping="round-robin", groupings=("round-robin", grouping)), OperatorState("two"))
-    )
-    plan = Plan.initial(LINE)
-    [decided] = policy.decide(Observation(seen, measures, plan, budget=policy.goal.budget))
+    seen = Snapshot(0.0, (OperatorState("one", grouping="round-robin"), OperatorState("two")))
+    plan, offered = Plan.initial(LINE), Capabilities(groupings={"one": ("round-robin", grouping)})
+    [decided] = policy.decide(Observation(seen, measures, plan, capabilities=offered))
     assert decided == Regroup(operator="one", grouping=grouping, reason="records are spread by round-robin")
-    assert list(policy.decide(Observation(seen, measures, plan.after(decided), budget=policy.goal.budget))) == []
+    assert list(policy.decide(Observation(seen, measures, plan.after(decided), capabilities=offered))) == []
 
 
 def test_unless_told_records_are_spread_as_they_are() -> None:
     policy = make_policy("psps", Goal(LINE), {})
-    seen = Snapshot(0.0, (OperatorState("one", grouping="round-robin", groupings=("round-robin", "osg")),))
+    seen = Snapshot(0.0, (OperatorState("one", grouping="round-robin"),))
+    offered = Capabilities(groupings={"one": ("round-robin", "osg")})
     measures = Measures(1.0, dict.fromkeys(LINE.operators, OperatorMeasures()))
-    assert list(policy.decide(Observation(seen, measures, Plan.initial(LINE), budget=policy.goal.budget))) == []
+    assert list(policy.decide(Observation(seen, measures, Plan.initial(LINE), capabilities=offered))) == []
 
 
 def test_a_pool_that_settles_keeps_its_share_of_the_budget() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from placement_observations import CHAIN, Cluster, run
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Hold, Place, Scale
 from rheostat.errors import ConfigError
 from rheostat.placement import Edge, Limits, Node, Placement, Problem, Resources, Task, TaskGraph
@@ -280,3 +281,11 @@ def test_decisions_name_only_executors_that_move():
     for decision in acts[0][1]:
         assert isinstance(decision, Place)
         assert 0 < len(decision.locations) <= 2
+
+
+def test_nothing_is_placed_or_fused_on_a_plant_that_cannot():
+    policy, cluster = make_policy("ra-stream", Goal(CHAIN), {"frame": "5s", "fuse": True}), Cluster(nodes=1)
+    cluster.capabilities = Capabilities()
+    decided = [decision for _ in range(12) for decision in policy.decide(cluster.observe())]
+    assert {decision.kind for decision in decided} == {"hold"}
+    assert decided[-1].reason.endswith("the plant cannot put executors on nodes")

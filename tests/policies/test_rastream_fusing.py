@@ -102,7 +102,8 @@ def fused_observation(cluster, time_s, rate, work_s):
         streams=(StreamState("in", "a", rows=rows), StreamState("a", "b")),
         nodes=(NodeState("n0", slots=6, cores=1.0, cpu=0.1), NodeState("n1", slots=6, cores=1.0, cpu=0.1)),
     )
-    return Observation(snapshot, cluster.measurer.update(snapshot, plan), plan)
+    measures = cluster.measurer.update(snapshot, plan)
+    return Observation(snapshot, measures, plan, capabilities=cluster.capabilities)
 
 
 @pytest.mark.parametrize(("work_s", "decided"), [(0.006, []), (0.008, ["split"])])

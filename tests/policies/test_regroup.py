@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Regroup
 from rheostat.experiments.scenario import ScenarioFile, make_scenario
 from rheostat.experiments.simulate import simulate
@@ -36,10 +37,10 @@ CHOICES = {
 
 
 def asked(wanted: Wanted, plan: Plan | None = None, **now: str) -> dict[str, str]:
-    states = tuple(
-        OperatorState(name, grouping=grouping, groupings=CHOICES[name]) for name, grouping in {**NOW, **now}.items()
-    )
-    seen = Observation(Snapshot(0.0, states), Measures(1.0, {}), plan or Plan.initial(TOPOLOGY))
+    states = tuple(OperatorState(name, grouping=grouping) for name, grouping in {**NOW, **now}.items())
+    offered = Capabilities(groupings=CHOICES)
+    plan = plan or Plan.initial(TOPOLOGY)
+    seen = Observation(Snapshot(0.0, states), Measures(1.0, {}), plan, capabilities=offered)
     return {each.operator: each.reason for each in regroups(seen, wanted)}
 
 

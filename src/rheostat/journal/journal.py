@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import AnyDecision, Effect
 from rheostat.errors import ConfigError, JournalError
 from rheostat.journal.file import MEMORY, JournalFile
@@ -32,7 +33,7 @@ A_DAY = 86_400
 _PRUNE_EVERY = 64
 _PAGE = 512
 
-_decode_snapshot = msgspec.json.Decoder(Snapshot).decode
+_decode_seen = msgspec.json.Decoder(tuple[Snapshot, Capabilities]).decode
 _decode_plan = msgspec.json.Decoder(Plan).decode
 _decode_decision: Any = msgspec.json.Decoder(AnyDecision).decode
 
@@ -151,7 +152,7 @@ class Journal:
             revision=period.before.revision,
             settling=_encode(sorted(period.settling)),
             holds=_encode(held),
-            body=zlib.compress(msgspec.json.encode(snapshot), level=1),
+            body=zlib.compress(msgspec.json.encode((snapshot, period.capabilities)), level=1),
         )
 
     def _write_decisions(self, connection: sqlite3.Connection, period: Turn, snapshot: int) -> None:
@@ -185,11 +186,11 @@ class Journal:
     def _recorded(self, row: Sequence[Any]) -> Recorded:
         number, run, revision, settling, holds, body = row
         try:
-            snapshot = _decode_snapshot(zlib.decompress(body))
+            snapshot, capabilities = _decode_seen(zlib.decompress(body))
         except (zlib.error, msgspec.DecodeError) as error:
             raise JournalError(f"journal {self._file.path}: snapshot {number} cannot be read: {error}") from error
         unsettled = frozenset(msgspec.json.decode(settling)) if settling != "[]" else frozenset()
-        return Recorded(number, run, snapshot, self._plan(revision), unsettled, holds)
+        return Recorded(number, run, snapshot, capabilities, self._plan(revision), unsettled, holds)
 
     def _plan(self, revision: int) -> Plan:
         """Neighbouring observations have the same plan: the last one is kept."""

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Decision, Effect, Hold
 from rheostat.journal.goal_record import GoalRecord
 from rheostat.loop.turn import Ruling
@@ -29,6 +30,7 @@ class Recorded(msgspec.Struct, frozen=True):
     id: int
     run: int
     snapshot: Snapshot
+    capabilities: Capabilities
     plan: Plan
     settling: frozenset[PoolName]
     holds_json: str

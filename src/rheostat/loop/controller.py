@@ -165,7 +165,9 @@ class Controller:
     def _decide(self, time_s: float, sight: Sight, settling: frozenset[PoolName]) -> Turn:
         """What is wanted from now on, in view of `sight`."""
         blocked = self._treatments.blocking(settling, time_s)
-        decisions = self._ask(Observation(sight.snapshot, sight.measures, self._plan, blocked, self.goal.budget))
+        decisions = self._ask(
+            Observation(sight.snapshot, sight.measures, self._plan, blocked, self.goal.budget, sight.capabilities)
+        )
         context = Context(
             goal=self.goal,
             options=self.options,
@@ -173,13 +175,14 @@ class Controller:
             snapshot=sight.snapshot,
             measured=sight.raw,
             plan=self._plan,
+            capabilities=sight.capabilities,
             settling=blocked,
             last_act_s=self._last_act_s,
             paused=self.paused,
         )
         verdicts, plan = arbitrate(decisions, context, sight.substream_loads)
         self._outcomes += self._treatments.observe(sight.snapshot, sight.raw, settling, self._plan)
-        seen = {"snapshot": sight.snapshot, "measures": sight.measures}
+        seen = {"snapshot": sight.snapshot, "measures": sight.measures, "capabilities": sight.capabilities}
         return self._period(time_s, blocked, plan=plan, verdicts=verdicts, **seen)
 
     def _ask(self, observation: Observation) -> Sequence[Decision]:

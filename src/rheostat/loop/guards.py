@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from rheostat.capabilities import Capabilities
 from rheostat.chain import why_no_chain
 from rheostat.decision import Decision, Fuse, Hold, OperatorDecision, Regroup, Scale, Split
 from rheostat.describe import executors
@@ -28,6 +29,7 @@ class Context:
     snapshot: Snapshot
     measured: Measures
     plan: Plan
+    capabilities: Capabilities
     settling: frozenset[PoolName] = frozenset()
     last_act_s: float | None = None
     paused: bool = False
@@ -97,6 +99,10 @@ def across_no_chain(decision: Decision, context: Context, proposed: Plan) -> str
     return why_no_chain(context.goal.topology, decision.operators)
 
 
+def beyond_the_plant(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    return context.capabilities.why_not(decision)
+
+
 def without_a_change(decision: Decision, context: Context, proposed: Plan) -> str | None:
     unchanged = msgspec.structs.replace(proposed, revision=context.plan.revision) == context.plan
     return "it changes nothing" if unchanged else None
@@ -130,6 +136,7 @@ GUARDS: tuple[Guard, ...] = (
     within_the_cool_down,
     against_the_key,
     across_no_chain,
+    beyond_the_plant,
     without_a_change,
     beyond_the_bounds,
     beyond_the_budget,

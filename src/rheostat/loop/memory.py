@@ -21,4 +21,13 @@ def remember(policy: Policy, measurer: Measurer, recorded: Iterable[Recorded]) -
 def show(policy: Policy, measurer: Measurer, recorded: Recorded) -> Sequence[Decision]:
     """What `policy` decides about one recorded observation."""
     measures = measurer.update(recorded.snapshot, recorded.plan)
-    return policy.decide(Observation(recorded.snapshot, measures, recorded.plan, recorded.settling, policy.goal.budget))
+    return policy.decide(
+        Observation(
+            recorded.snapshot,
+            measures,
+            recorded.plan,
+            recorded.settling,
+            policy.goal.budget,
+            recorded.capabilities,
+        )
+    )

@@ -4,6 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Decision, Effect
 from rheostat.measure.measures import Measures
 from rheostat.names import PoolName
@@ -55,6 +56,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     plan: Plan
     snapshot: Snapshot | None = None
     measures: Measures | None = None
+    capabilities: Capabilities = Capabilities()
     settling: frozenset[PoolName] = frozenset()
     verdicts: tuple[Verdict, ...] = ()
     outcomes: tuple[Outcome, ...] = ()

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from rheostat.capabilities import Capabilities
 from rheostat.loop.problems import ProblemLog
 from rheostat.measure.measures import Measures
 from rheostat.measure.rates import Measurer, substream_loads
@@ -12,12 +13,13 @@ from rheostat.snapshot import Snapshot
 
 
 class Sight(NamedTuple):
-    """A new snapshot, what it amounts to (smoothed and not), and the snapshot before."""
+    """A new snapshot, what it amounts to (smoothed and not), the snapshot before, and what the plant can do."""
 
     snapshot: Snapshot
     measures: Measures
     raw: Measures
     before: Snapshot | None
+    capabilities: Capabilities
 
     def substream_loads(self) -> dict[OperatorName, list[float]]:
         """Arrivals of each substream since the snapshot before, where they are known."""
@@ -34,7 +36,7 @@ class Watch:
     def look(self, plan: Plan) -> Sight | None:
         """What there is to see while `plan` is wanted; None when nothing new can be seen."""
         try:
-            snapshot = self._plant.observe()
+            snapshot, capabilities = self._plant.observe(), self._plant.capabilities
         except Exception as error:
             self._problems.failed("observe", error)
             return None
@@ -42,7 +44,7 @@ class Watch:
             self._problems.set("observe", f"nothing newer than the snapshot at {self._last.time_s:.3f} s")
             return None
         self._problems.clear("observe")
-        return self._measured(snapshot, plan)
+        return self._measured(snapshot, capabilities, plan)
 
     def settling(self, plan: Plan) -> frozenset[PoolName]:
         """The pools for which `plan` is not real yet; all of them when that is not known."""
@@ -55,7 +57,7 @@ class Watch:
         self._problems.clear("reached")
         return settling
 
-    def _measured(self, snapshot: Snapshot, plan: Plan) -> Sight | None:
+    def _measured(self, snapshot: Snapshot, capabilities: Capabilities, plan: Plan) -> Sight | None:
         try:
             measures = self._measurer.update(snapshot, plan)
         except Exception as error:
@@ -63,4 +65,4 @@ class Watch:
             return None
         self._problems.clear("measure")
         before, self._last = self._last, snapshot
-        return Sight(snapshot, measures, self._measurer.raw or measures, before)
+        return Sight(snapshot, measures, self._measurer.raw or measures, before, capabilities)

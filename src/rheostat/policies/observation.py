@@ -6,6 +6,7 @@ from functools import cached_property
 
 import msgspec
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Decision, Effect, Hold, Scale, Transfer
 from rheostat.measure.measures import Measures
 from rheostat.names import OperatorName, PoolName
@@ -93,7 +94,8 @@ class PoolView:
 class Observation(msgspec.Struct, frozen=True, dict=True):
     """Everything a policy may look at: what was measured, what it amounts to, and what is wanted so far.
 
-    `settling` names the pools whose last action is not finished. `budget` is the goal's.
+    `settling` names the pools whose last action is not finished. `budget` is the goal's. `capabilities` is what the
+    plant can do.
     """
 
     snapshot: Snapshot
@@ -101,6 +103,7 @@ class Observation(msgspec.Struct, frozen=True, dict=True):
     plan: Plan
     settling: frozenset[PoolName] = frozenset()
     budget: Budget = Budget()
+    capabilities: Capabilities = Capabilities()
 
     @cached_property
     def pools(self) -> dict[PoolName, PoolView]:

@@ -22,6 +22,6 @@ def regroups(observation: Observation, wanted: Wanted) -> list[Decision]:
     return [
         Regroup(operator=state.name, grouping=wanted, reason=f"records are spread by {state.grouping}")
         for state in observation.snapshot.operator_states
-        if wanted in state.groupings and state.grouping != wanted
+        if observation.capabilities.can_group(state.name, wanted) and state.grouping != wanted
         if observation.plan.grouping.get(state.name) != wanted
     ]

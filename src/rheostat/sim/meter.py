@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 
 from rheostat.duration import seconds
-from rheostat.errors import ConfigError
 from rheostat.grouping.check import KEY
 from rheostat.names import OperatorName
 from rheostat.sim.ahead import ahead_in_batches_s, ahead_in_service_s
@@ -14,7 +13,6 @@ from rheostat.sim.cluster import Cluster
 from rheostat.sim.engine import codes
 from rheostat.sim.fleet import Executor
 from rheostat.sim.histogram import BINS, quantile
-from rheostat.sim.model import SimModel
 from rheostat.sim.score import oldest_waiting_s
 from rheostat.snapshot import (
     Batch,
@@ -37,7 +35,6 @@ class Meter:
         self._last_histogram = cluster.state.histogram["count"].copy()
         self._last_world = cluster.state.world.copy()
         self._handled: dict[Executor, int] = {}
-        self._groupings = {name: _choices(cluster.model, name) for name in cluster.position}
         self._io_since_s = cluster.now_s
 
     def read(self) -> Snapshot:
@@ -82,7 +79,6 @@ class Meter:
             service_scv=_scv(*_growth(row, last, "service_count", "service_sum", "service_squares")),
             batch=_batch(row) if batched else None,
             grouping=KEY if row.grouping == codes.BY_KEY else _GROUPING_NAMES[int(row.grouping)],
-            groupings=self._groupings[name],
         )
 
     def _topology_latency(self) -> Latency | None:
@@ -196,19 +192,6 @@ class Meter:
 
 
 _GROUPING_NAMES = {code: name for name, code in GROUPINGS.items()}
-
-
-def _choices(model: SimModel, operator: OperatorName) -> tuple[str, ...]:
-    """The groupings that the records of `operator` can have."""
-    return tuple(name for name in GROUPINGS if _is_allowed(model, operator, name))
-
-
-def _is_allowed(model: SimModel, operator: OperatorName, grouping: str) -> bool:
-    try:
-        model.check_grouping(operator, grouping)
-    except ConfigError:
-        return False
-    return True
 
 
 def _plain(row: np.record) -> SimpleNamespace:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Location
 from rheostat.duration import seconds
-from rheostat.errors import PlantError, nearest
+from rheostat.errors import ConfigError, PlantError, nearest
 from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.sim.build import GROUPINGS
@@ -43,6 +44,7 @@ class SimPlant:
         self.cluster = Cluster(model, rng)
         self._clock = SimClock(self.cluster)
         self._meter = Meter(self.cluster)
+        self._groupings = {name: _choices(model, name) for name in model.topology.operators}
         self._plan = plan or initial_plan(model)
         self._install(self._plan)
 
@@ -53,6 +55,12 @@ class SimPlant:
     @property
     def clock(self) -> SimClock:
         return self._clock
+
+    @property
+    def capabilities(self) -> Capabilities:
+        nodes = self.model.cluster.nodes
+        free = sum(node.slots - self.cluster.fleet.on_node(node.name) for node in nodes) if nodes else None
+        return Capabilities(can_place=bool(nodes), groupings=self._groupings, free_executors=free)
 
     def observe(self) -> Snapshot:
         return self._meter.read()
@@ -227,6 +235,19 @@ class SimPlant:
             raise PlantError(f"the simulator has no grouping {grouping!r}; {nearest(grouping, GROUPINGS)}")
         self.model.check_grouping(operator, grouping)
         self.cluster.regroup(operator, grouping)
+
+
+def _choices(model: SimModel, operator: OperatorName) -> tuple[str, ...]:
+    """The groupings that the records of `operator` can have."""
+    return tuple(name for name in GROUPINGS if _is_allowed(model, operator, name))
+
+
+def _is_allowed(model: SimModel, operator: OperatorName, grouping: str) -> bool:
+    try:
+        model.check_grouping(operator, grouping)
+    except ConfigError:
+        return False
+    return True
 
 
 def _is_at(executor: Executor, location: Location) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from rheostat.capabilities import Capabilities
 from rheostat.clock import Clock, WallClock
 from rheostat.describe import executors as count
 from rheostat.duration import human
@@ -90,6 +91,10 @@ class Application:
     def hand_back(self) -> str | None:
         """Let Spark allocate again if it did before, from the executors that live now on; why not, if it cannot."""
         return self._own_allocation.restore({**self._totals, _DEFAULT_PROFILE: self._crew.size})
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities()
 
     def observe(self) -> Snapshot:
         if self.ended:

@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Self
 
+from rheostat.capabilities import Capabilities
 from rheostat.clock import WallClock
-from rheostat.names import PoolName
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, Snapshot
 from rheostat.spark.act.no_pools import NoPools
@@ -35,7 +36,9 @@ class SparkPlant:
         observe: Callable[[], Snapshot],
         deal: Deal,
         queries: Arrangeable = UNFUSED,
+        groupings: Callable[[], dict[OperatorName, tuple[str, ...]]] = dict,
     ) -> None:
+        self._can_fuse, self._groupings = queries is not UNFUSED, groupings
         self._topology, self._pools, self._observe = topology, pools, observe
         self._arranger = Arranger(queries)
         self._dealer = Dealer(topology, deal)
@@ -52,6 +55,10 @@ class SparkPlant:
     @property
     def clock(self) -> WallClock:
         return self._clock
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(can_fuse=self._can_fuse, can_place=self._pools.can_place, groupings=self._groupings())
 
     def start(self) -> Self:
         self._follower.start()

@@ -109,7 +109,7 @@ def test_latency_is_measured_from_entry_to_commit(snapshots):
     seen = [snapshot for snapshot in snapshots if snapshot.latency is not None]
     assert seen
     assert all(snapshot.latency.mean_s > 0 for snapshot in seen)
-    at_operator = [s.operator["count"].latency for s in seen if s.operator["count"].latency is not None]
+    at_operator = [s.operators["count"].latency for s in seen if s.operators["count"].latency is not None]
     assert at_operator
 
 

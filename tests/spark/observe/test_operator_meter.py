@@ -309,13 +309,13 @@ def test_groupings_by_cost_are_for_those_who_say_which_column_decides_it():
     def told(function):
         runtime = FakeRuntime()
         runtime.topology = Topology("one", [Source("lines"), Operator("split", function, inputs="lines")])
-        state = read(OperatorMeter(runtime, "split"))
-        return state.grouping, state.groupings
+        meter = OperatorMeter(runtime, "split")
+        return read(meter).grouping, meter.groupings
 
-    assert told(None) == ("round-robin", ("round-robin", "load-aware"))
-    assert told(costly) == ("round-robin", ("round-robin", "load-aware", "osg", "batch-greedy"))
+    assert told(None) == ("round-robin", ("round-robin", "load-aware", "by-key:"))
+    assert told(costly) == ("round-robin", ("round-robin", "load-aware", "by-key:", "osg", "batch-greedy"))
 
 
 def test_substreams_leave_no_choice_of_a_grouping():
-    state = read(OperatorMeter(FakeRuntime(), "count"))
-    assert (state.grouping, state.groupings) == ("key", ())
+    meter = OperatorMeter(FakeRuntime(), "count")
+    assert (read(meter).grouping, meter.groupings) == ("key", ())

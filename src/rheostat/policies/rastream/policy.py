@@ -56,10 +56,14 @@ class RaStream(Policy[RaStreamOptions]):
         """Where nothing is to move, or what moves is fused and parts, operators are fused or split instead."""
         if placing or not self._monitor.full:
             return splitting_first(self._topology, observation, placing)
+        if not observation.capabilities.can_fuse:
+            return placing
         return fusing(self._topology, observation, self._monitor, self.options.fuse_load)
 
     def _place(self, observation: Observation) -> tuple[list[Place], str]:
         """A decision for each pool whose executors move, and in words why there are some or none."""
+        if not observation.capabilities.can_place:
+            return [], "the plant cannot put executors on nodes"
         if not self._monitor.full:
             return [], "the frame of measurements is not full yet"
         try:

@@ -27,6 +27,10 @@ class NoPools:
     def report(self) -> PoolsReport:
         return self._report
 
+    @property
+    def can_place(self) -> bool:
+        return False
+
     def place(self, part: str, df: DataFrame) -> DataFrame:
         return df
 

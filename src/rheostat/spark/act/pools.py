@@ -108,6 +108,11 @@ class Pools:
         """What the last step found."""
         return self._report
 
+    @property
+    def can_place(self) -> bool:
+        """Whether a pool can be moved to another node while it serves."""
+        return self._usher.can_keep_out
+
     def profile(self, pool: PoolName) -> ResourceProfile:
         """Of those who serve now."""
         return self._posts[pool].serving.profile

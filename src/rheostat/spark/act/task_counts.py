@@ -60,7 +60,7 @@ Groupings = Mapping[str, Callable[[int], Grouping]]
 
 USUAL_GROUPING = ROUND_ROBIN
 GROUPINGS: Groupings = {USUAL_GROUPING: Evenly, LOAD_AWARE: InParts, "whole-files": WholeFiles}
-_BY_KEY = "by-key:"
+BY_KEY = "by-key:"
 
 
 def dealt_by(runtime: Runtime, groupings: Groupings = GROUPINGS) -> Deal:
@@ -106,8 +106,8 @@ def _refuse_keyed(topology: Topology, operator: Operator, grouping: str | None) 
 def _named(name: str, operator: Operator, tasks: int, runtime: Runtime, groupings: Groupings) -> Grouping:
     if name in BALANCED:
         return balanced(name, operator, tasks, lambda: runtime.timings(operator.name))
-    if name.startswith(_BY_KEY):
-        return ByKey(tasks, name.removeprefix(_BY_KEY))
+    if name.startswith(BY_KEY):
+        return ByKey(tasks, name.removeprefix(BY_KEY))
     if name not in groupings:
-        raise PlantError(f"there is no grouping {name!r}; {nearest(name, [*groupings, *BALANCED, f'{_BY_KEY}COLUMN'])}")
+        raise PlantError(f"there is no grouping {name!r}; {nearest(name, [*groupings, *BALANCED, f'{BY_KEY}COLUMN'])}")
     return groupings[name](tasks)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pyspark.sql import SparkSession
 
 from rheostat.clock import Clock
-from rheostat.names import PoolName
+from rheostat.names import OperatorName, PoolName
 from rheostat.snapshot import ExecutorPhase, ExecutorState, OperatorState, Snapshot, StreamState, SubstreamState
 from rheostat.spark.act.pools import PoolMember, PoolsReport
 from rheostat.spark.act.task_counts import USUAL_GROUPING
@@ -83,6 +83,10 @@ class Meter:
             latency=merged(self._operators[name].entry_latency for name in self._runtime.topology.terminals),
             problems=self._problems(),
         )
+
+    def groupings(self) -> dict[OperatorName, tuple[str, ...]]:
+        """How the rows of each operator can be spread now."""
+        return {name: operator.groupings for name, operator in self._operators.items()}
 
     def _sample(self) -> None:
         """The tasks of the last batch of each query."""

@@ -8,7 +8,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from rheostat.grouping.check import KEY, LOAD_AWARE
 from rheostat.names import OperatorName, PoolName
 from rheostat.snapshot import Batch, Latency, OperatorState, Snapshot, SubstreamState
-from rheostat.spark.act.task_counts import USUAL_GROUPING
+from rheostat.spark.act.task_counts import BY_KEY, USUAL_GROUPING
 from rheostat.spark.observe.counters import Portion, Split, Spread, Traffic, merged
 from rheostat.spark.observe.query_progress import parse_progress
 from rheostat.spark.observe.service_variation import ServiceSpread
@@ -33,7 +33,7 @@ class OperatorMeter:
         self._runtime = runtime
         operator = runtime.topology.operators[name]
         self._substream_count = operator.substream_count
-        self._groupings = (KEY,) if operator.keyed else (USUAL_GROUPING, LOAD_AWARE, *choices(operator))
+        self._groupings = (KEY,) if operator.keyed else (USUAL_GROUPING, LOAD_AWARE, BY_KEY, *choices(operator))
         self._ran_in: UnitQuery | None = None
         self._pool: str | None = None
         self._asked: StreamingQuery | None = None
@@ -188,8 +188,12 @@ class OperatorMeter:
             service_scv=self._service_scv,
             batch=Batch(self._batches, self._duration_s, *self._sampled_costs()),
             grouping=KEY if self._groupings == (KEY,) else grouping,
-            groupings=self._groupings if self._is_dealt_out else (),
         )
+
+    @property
+    def groupings(self) -> tuple[str, ...]:
+        """How its rows can be spread now."""
+        return self._groupings if self._is_dealt_out else ()
 
     def portion(self, number: int) -> Portion | None:
         """What the executor of this number did of it; None before the first sample."""
