@@ -53,7 +53,9 @@ class Trial:
     budget: Budget
     trickle: float = 5.0
 
-    def run(self, cluster: EmbeddedCluster, contender: Contender, *, t_ra: str = "6s", alone_s: float = 0.0) -> History:
+    def run(
+        self, cluster: EmbeddedCluster, contender: Contender, *, cooldown: str = "6s", alone_s: float = 0.0
+    ) -> History:
         """What happened from the first moment of the load on; the policy may not act before `alone_s`."""
         history = History()
         with ExitStack() as ending:
@@ -73,7 +75,7 @@ class Trial:
                         cluster=cluster,
                         settings=dict.fromkeys(_JAVA_OPTIONS, QUICK_TO_START),
                         period=PERIOD_S,
-                        t_ra=t_ra,
+                        cooldown=cooldown,
                         listeners=[history],
                     )
                 )

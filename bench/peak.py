@@ -80,7 +80,7 @@ def main() -> None:
     duration_s = arguments.peaks * PERIOD_S
     trial = Trial(stateless, recurring(arguments.peaks), numbers, sla, duration_s, {"work": 1}, Budget(MOST))
     contenders = {name: CONTENDERS[name] for name in arguments.contenders}
-    histories = compared(trial, contenders, t_ra="4s")
+    histories = compared(trial, contenders, cooldown="4s")
     print(f"\ncosts emulated by waiting: {COST_S} s a record, {LOW:g} to {HIGH:g} records/s, SLA {sla}")
     print(f"standbys: {', '.join(f'{name} {sum(each.standby.values())}' for name, each in contenders.items())}")
     print_score_head()

@@ -51,7 +51,7 @@ def live(journal, policy="threshold", options=None, lives=("5m",), goal=GOAL, ra
     rate = rate or (lambda t: 450 if t < 150 else 60)
     plant = FakePlant(TOPOLOGY, arrival_rate=rate, settle_s=15)
     for life in lives:
-        loop_options = LoopOptions("10s", **{"memory": 5, **loop})
+        loop_options = LoopOptions("10s", **{"history": 5, **loop})
         Controller(plant, make_policy(policy, goal, options), goal, journal, loop_options).run(for_=life)
     return journal
 
@@ -76,11 +76,13 @@ def again(journal, number):
     smoothing=st.sampled_from(["none", "alpha:0.6", "window:3"]),
     levels=st.lists(st.integers(0, 900), min_size=1, max_size=6),
     lives=st.lists(st.sampled_from(["20s", "45s", "2m"]), min_size=1, max_size=3),
-    t_ra=st.sampled_from(["0s", "30s", "forever"]),
+    cooldown=st.sampled_from(["0s", "30s", "forever"]),
 )
-def test_the_same_policy_decides_the_same_again_over_restarts_down_to_its_words(policy, smoothing, levels, lives, t_ra):
+def test_the_same_policy_decides_the_same_again_over_restarts_down_to_its_words(
+    policy, smoothing, levels, lives, cooldown
+):
     rate = lambda t: levels[int(t / 40) % len(levels)]  # noqa: E731
-    journal = live(Journal(), policy, {"smoothing": smoothing}, lives, rate=rate, t_ra=t_ra)
+    journal = live(Journal(), policy, {"smoothing": smoothing}, lives, rate=rate, cooldown=cooldown)
     for number in journal.runs():
         assert again(journal, number) == written(journal, number)
     report = replay(journal)

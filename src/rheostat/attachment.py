@@ -43,7 +43,7 @@ def attach(
     min_executors: int | None = None,
     max_executors: int | None = None,
     period: Duration = "10s",
-    t_ra: Duration = 0,
+    cooldown: Duration = 0,
     journal: Path | str | Journal | None = None,
     dry_run: bool = False,
     options: Mapping[str, Any] | None = None,
@@ -53,7 +53,7 @@ def attach(
     `sla` is "latency/window"; it holds when it holds for each query. Latencies are estimated from the durations of
     batches. `policy` is a policy's name or class, `options` its options. The bounds default to those of
     `spark.dynamicAllocation` if they are set there, the lower one else to 1; `spark.cores.max` bounds as well.
-    `period` and `t_ra` are the loop's. `journal` is a file that records what was seen and done (in memory, if left
+    `period` and `cooldown` are the loop's. `journal` is a file that records what was seen and done (in memory, if left
     out) and from which a later attachment goes on. With `dry_run` decisions are only made and journalled.
 
     Executors of other resource profiles than the default stay as they are. Spark's own dynamic allocation rests for
@@ -62,7 +62,7 @@ def attach(
     """
     check_controllable(spark)
     _check_not_attached(spark)
-    loop = LoopOptions(period, t_ra=t_ra, dry_run=dry_run)
+    loop = LoopOptions(period, cooldown=cooldown, dry_run=dry_run)
     application = Application(spark)
     goal = Goal(application.topology, (_sla(sla),), _budget(spark, min_executors, max_executors))
     decider = _policy(policy, goal, options or {})

@@ -107,8 +107,8 @@ def start(
     shared: Iterable[Sequence[str]] = (),
     nodes: Mapping[str, str] | None = None,
     period: Duration = "1s",
-    t_ra: Duration = 0,
-    settle: Duration = 0,
+    cooldown: Duration = 0,
+    effect_window: Duration = 0,
     dry_run: bool = False,
     listeners: Sequence[Listener] = (),
 ) -> Running:
@@ -122,7 +122,7 @@ def start(
     """
     goal = Goal(topology, _slas(sla), budget or Budget())
     decider = make_policy(policy, goal, options)
-    loop = LoopOptions(period, t_ra=t_ra, settle=settle, dry_run=dry_run)
+    loop = LoopOptions(period, cooldown=cooldown, effect_window=effect_window, dry_run=dry_run)
     initial = Plan.initial(topology, executors, standby=standby, shared=shared, fused=fused)
     folder = Path(directory)
     with ExitStack() as undo:

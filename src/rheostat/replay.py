@@ -17,7 +17,7 @@ from rheostat.decision import Decision, Hold
 from rheostat.describe import describe
 from rheostat.journal import Journal
 from rheostat.journal.records import RecordedDecision, Run
-from rheostat.loop.memory import remember, show
+from rheostat.loop.recovery import decide_again, recover_state
 from rheostat.measure.rates import Measurer
 from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
@@ -94,10 +94,10 @@ def replay(
 def decisions_again(journal: Journal, number: int, run: Run, policy: Policy) -> Iterator["Replayed"]:
     """What `policy` decides at each observation of one run, with the memory that the run began with."""
     measurer = Measurer(run.goal.goal().topology, policy.options.smoothing)
-    remember(policy, measurer, journal.last_recorded(run.remembered, before_run=number))
+    recover_state(policy, measurer, journal.last_recorded(run.history, before_run=number))
     for each in journal.recorded(number):
         try:
-            yield Replayed(each.id, each.snapshot.time_s, show(policy, measurer, each))
+            yield Replayed(each.id, each.snapshot.time_s, decide_again(policy, measurer, each))
         except Exception:
             yield Replayed(each.id, each.snapshot.time_s, (), failed=True)
 
@@ -130,7 +130,7 @@ def _replay_run(journal: Journal, number: int, run: Run, policy: Policy, report:
 
 
 def _has_memory(journal: Journal, number: int, run: Run) -> bool:
-    return len(journal.last_recorded(run.remembered, before_run=number)) == run.remembered
+    return len(journal.last_recorded(run.history, before_run=number)) == run.history
 
 
 def _compare(recorded: Sequence[Decision], replayed: Replayed, report: ReplayReport) -> None:

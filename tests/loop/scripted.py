@@ -43,7 +43,7 @@ def turns(loop, plant, number):
     """`number` turns, a period apart, of which the first two only measure (rates need two snapshots)."""
     periods = []
     for _ in range(number):
-        periods.append(loop.step())
+        periods.append(loop.turn())
         plant.clock.wait_until(plant.clock.now() + 10.0)
     return periods
 

@@ -76,64 +76,67 @@ def test_a_hold_is_neither_accepted_nor_refused():
 
 
 def test_nothing_is_done_while_paused():
-    assert refusal(scale("sum", 3), paused=True) == "paused"
+    assert refusal(scale("sum", 3), paused=True) == "the controller is paused"
 
 
 def test_nothing_is_done_on_a_stale_snapshot():
-    assert refusal(scale("sum", 1), age_s=31.0) == "the snapshot is 31s old; at most 30s is allowed"
+    assert refusal(scale("sum", 1), age_s=31.0) == "the snapshot is 31s old, more than the 30s allowed"
     assert accepts(scale("sum", 1), age_s=30.0)
     assert refusal(scale("sum", 1), age_s=6.0, options=LoopOptions("10s", max_age="5s"))
 
 
 @pytest.mark.parametrize("executors", [1, 3])
 def test_nothing_is_done_about_an_operator_that_could_not_be_measured(executors):
-    assert refusal(scale("sum", executors), unmeasured=["sum"]) == "the arrivals at 'sum' could not be measured"
+    assert refusal(scale("sum", executors), unmeasured=["sum"]) == "the arrival rate of 'sum' was not measured"
     assert accepts(scale("sum", executors), unmeasured=["split"])
 
 
-def test_a_pool_has_one_treatment_at_a_time():
-    assert refusal(scale("sum", 3), settling=frozenset(["sum"])) == "a treatment of sum is under way"
+def test_a_pool_has_one_action_at_a_time():
+    assert refusal(scale("sum", 3), settling=frozenset(["sum"])) == "pool sum is still settling after the last action"
     assert accepts(scale("sum", 3), settling=frozenset(["split"]))
 
 
 def test_operators_that_share_a_pool_are_treated_as_one():
     shared = Plan(0, {"both": PoolPlan.of(2), "sum": PoolPlan.of(1)}, {"split": "both", "part": "both", "sum": "sum"})
     regroup = Regroup(operator="split", grouping="osg", reason="test")
-    assert refusal(regroup, plan=shared, settling=frozenset(["both"])) == "a treatment of both is under way"
-    assert "the arrivals at 'part'" in refusal(scale("both", 3), plan=shared, unmeasured=["part"])
-    assert "'both': at most 2" in refusal(scale("both", 3), plan=shared, budget=Budget(most={"part": 2}))
+    assert (
+        refusal(regroup, plan=shared, settling=frozenset(["both"]))
+        == "pool both is still settling after the last action"
+    )
+    assert "the arrival rate of 'part'" in refusal(scale("both", 3), plan=shared, unmeasured=["part"])
+    assert "'both', which may have 2 at most" in refusal(scale("both", 3), plan=shared, budget=Budget(most={"part": 2}))
 
 
-def test_T_ra_must_pass_between_two_acts():
-    options = LoopOptions("10s", t_ra="1m")
-    assert refusal(scale("sum", 3), options=options, last_act_s=950.0) == "T_ra: 10s must pass until the next act"
-    assert accepts(scale("sum", 3), options=options, last_act_s=940.0)
-    assert accepts(scale("sum", 3), options=options, last_act_s=None)
+def test_the_cooldown_must_pass_between_two_actions():
+    options = LoopOptions("10s", cooldown="1m")
+    assert refusal(scale("sum", 3), options=options, last_action_s=950.0) == "cooldown of 1m: 10s left"
+    assert accepts(scale("sum", 3), options=options, last_action_s=940.0)
+    assert accepts(scale("sum", 3), options=options, last_action_s=None)
 
 
-def test_decisions_of_one_turn_are_one_act():
-    rulings, plan = judged(scale("sum", 3), scale("split", 3), options=LoopOptions(t_ra="1h"))
+def test_decisions_of_one_turn_are_one_action():
+    rulings, plan = judged(scale("sum", 3), scale("split", 3), options=LoopOptions(cooldown="1h"))
     assert [ruling for _, ruling, _ in rulings] == ["accepted", "accepted"]
     assert plan.revision == 2
 
 
 @pytest.mark.parametrize(
-    "options", [LoopOptions(dry_run=True), LoopOptions(t_ra="forever"), LoopOptions(t_ra=math.inf)]
+    "options", [LoopOptions(dry_run=True), LoopOptions(cooldown="forever"), LoopOptions(cooldown=math.inf)]
 )
 def test_a_dry_run_judges_everything_and_changes_nothing(options):
     rulings, plan = judged(
-        scale("sum", 3), scale("split", 4), options=options, budget=Budget(total=8), last_act_s=999.0
+        scale("sum", 3), scale("split", 4), options=options, budget=Budget(total=8), last_action_s=999.0
     )
     assert rulings == [
         ("sum", "dry-run", "dry run"),
-        ("split", "refused", "9 executors in all: the budget is 8"),
+        ("split", "refused", "9 executors in all, more than the budget of 8"),
     ]
     assert plan == PLAN
 
 
 def test_records_of_one_key_are_not_spread_unless_somebody_merges_them():
     regroup = {name: Regroup(operator=name, grouping="load_aware", reason="test") for name in TOPOLOGY.operators}
-    assert "'sum' is keyed by 'word' and nothing merges behind it" in refusal(regroup["sum"])
+    assert "'sum' is keyed by 'word' and no operator merges its partial results" in refusal(regroup["sum"])
     assert accepts(regroup["part"])
     assert accepts(regroup["split"])
 
@@ -146,8 +149,8 @@ def test_records_of_one_key_are_not_spread_unless_somebody_merges_them():
         Place(pool="sum", locations={}, reason="test"),
     ],
 )
-def test_a_decision_without_a_change_does_not_use_up_the_next_act(decision):
-    assert refusal(decision) == "it changes nothing"
+def test_a_decision_without_a_change_does_not_use_up_the_cooldown(decision):
+    assert refusal(decision) == "nothing would change"
 
 
 def test_a_decision_that_does_not_fit_the_plan_is_refused_in_the_plans_words():
@@ -162,13 +165,13 @@ def test_what_is_not_measured_because_it_is_fused_speaks_against_nothing():
     assert accepts(scale("part", 3), plan=fused, unmeasured=("part",))
     assert accepts(Split(operators=("split", "part"), reason=""), plan=fused, unmeasured=("part",))
     assert (
-        refusal(scale("part", 3), plan=fused, unmeasured=("split",)) == "the arrivals at 'split' could not be measured"
+        refusal(scale("part", 3), plan=fused, unmeasured=("split",)) == "the arrival rate of 'split' was not measured"
     )
 
 
-def test_fusing_is_refused_while_one_of_the_operators_is_under_treatment():
+def test_fusing_is_refused_while_one_of_the_operators_is_settling():
     fuse = Fuse(operators=("split", "part"), reason="")
-    assert refusal(fuse, settling=frozenset({"split"})) == "a treatment of split is under way"
+    assert refusal(fuse, settling=frozenset({"split"})) == "pool split is still settling after the last action"
 
 
 def test_operators_that_form_no_chain_are_not_fused_and_the_reason_is_said():
@@ -199,7 +202,7 @@ def test_what_the_plant_cannot_do_is_refused(decision, why):
 
 def test_a_second_decision_on_the_same_pool_is_refused():
     rulings, plan = judged(scale("sum", 3), scale("sum", 4))
-    assert rulings == [("sum", "accepted", ""), ("sum", "refused", "a second decision in one turn about sum")]
+    assert rulings == [("sum", "accepted", ""), ("sum", "refused", "a second decision in the same turn about sum")]
     assert plan.size("sum") == 3
 
 
@@ -217,7 +220,7 @@ def test_a_pool_that_operators_share_is_decided_on_once_in_a_turn(second):
     for decisions in ([scale("split+part", 5), second], [second, scale("split+part", 5)]):
         rulings, plan = judged(*decisions, plan=SHARED)
         assert [ruling for _, ruling, _ in rulings][1:] == ["refused"]
-        assert "a second decision in one turn about" in rulings[1][2]
+        assert "a second decision in the same turn about" in rulings[1][2]
         assert plan.revision <= 1
 
 
@@ -229,8 +232,8 @@ def test_operators_that_share_a_pool_may_each_be_regrouped_or_have_substreams_mo
 
 def test_bounds_hold_and_from_beyond_them_only_steps_towards_them_are_allowed():
     budget = Budget(least={"sum": 2}, most={"split": 2})
-    assert refusal(scale("sum", 1), budget=budget) == "1 executor for 'sum': at least 2 are needed"
-    assert refusal(scale("split", 3), budget=budget) == "3 executors for 'split': at most 2 are allowed"
+    assert refusal(scale("sum", 1), budget=budget) == "1 executor for pool 'sum', which needs 2 at least"
+    assert refusal(scale("split", 3), budget=budget) == "3 executors for pool 'split', which may have 2 at most"
     outside = Plan.initial(TOPOLOGY, {"split": 6, "part": 1, "sum": 1})
     narrow = Budget(least={"sum": 4}, most={"split": 2})
     assert accepts(scale("split", 4), budget=narrow, plan=outside)
@@ -238,7 +241,7 @@ def test_bounds_hold_and_from_beyond_them_only_steps_towards_them_are_allowed():
 
 
 def test_the_budget_holds_and_from_beyond_it_only_steps_down_are_allowed():
-    assert refusal(scale("sum", 3), budget=Budget(total=6)) == "7 executors in all: the budget is 6"
+    assert refusal(scale("sum", 3), budget=Budget(total=6)) == "7 executors in all, more than the budget of 6"
     beyond = Plan.initial(TOPOLOGY, 3)
     assert accepts(scale("sum", 2), budget=Budget(total=6), plan=beyond)
     assert refusal(scale("sum", 4), budget=Budget(total=6), plan=beyond)
@@ -281,8 +284,8 @@ situation = st.fixed_dictionaries(
         "budget": st.builds(
             lambda total, most: Budget(total, most={"sum": most}), st.integers(3, 9), st.integers(1, 5)
         ),
-        "options": st.sampled_from([LoopOptions(), LoopOptions(t_ra="1m"), LoopOptions(dry_run=True)]),
-        "last_act_s": st.sampled_from([None, 100.0, 990.0]),
+        "options": st.sampled_from([LoopOptions(), LoopOptions(cooldown="1m"), LoopOptions(dry_run=True)]),
+        "last_action_s": st.sampled_from([None, 100.0, 990.0]),
     }
 )
 

@@ -79,7 +79,7 @@ def test_a_refused_decision_is_kept_with_its_reason():
     plant, journal = FakePlant(TOPOLOGY), Journal()
     turns(controller(plant, Scripted([], scale(50)), journal=journal), plant, 2)
     [kept] = journal.decisions()
-    assert (kept.ruling, kept.why) == (Ruling.REFUSED, "50 executors for 'count': at most 12 are allowed")
+    assert (kept.ruling, kept.why) == (Ruling.REFUSED, "50 executors for pool 'count', which may have 12 at most")
     assert kept.decision == scale(50)[0]
 
 

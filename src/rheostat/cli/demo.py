@@ -99,7 +99,7 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> History:
                     directory=folder / "run",
                     cluster=cluster,
                     period=PERIOD_S,
-                    t_ra="6s",
+                    cooldown="6s",
                     listeners=[history],
                 )
             )

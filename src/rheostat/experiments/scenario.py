@@ -78,7 +78,7 @@ class ScenarioFile(Spec, frozen=True):
     source: tuple[SourceTable, ...]
     operator: tuple[OperatorTable, ...]
     period: Duration = "1s"
-    t_ra: Duration = 0
+    cooldown: Duration = 0
     resolution: Duration = "100ms"
     sla: tuple[SlaTable, ...] = ()
     budget: BudgetTable = BudgetTable()
@@ -136,7 +136,7 @@ def make_scenario(told: ScenarioFile, folder: Path) -> Scenario:
         duration_s=positive_seconds(told.duration, "duration"),
         model=model,
         goal=Goal(topology, slas, budget),
-        loop=LoopOptions(told.period, t_ra=told.t_ra),
+        loop=LoopOptions(told.period, cooldown=told.cooldown),
         policy=told.policy.name,
         policy_options=told.policy.options,
     )

@@ -1,4 +1,4 @@
-"""Policies suggest; the guards refuse what must not be done now, each for one reason, in words."""
+"""Guards: policies suggest, guards refuse what must not be done now, each for one reason."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from rheostat.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What guards look at. `measured` is unsmoothed; `settling` are the pools with a treatment under way."""
+    """What guards look at. `measured` is unsmoothed; `settling` are the pools whose last action is not finished."""
 
     goal: Goal
     options: LoopOptions
@@ -31,7 +31,7 @@ class Context:
     plan: Plan
     capabilities: Capabilities
     settling: frozenset[PoolName] = frozenset()
-    last_act_s: float | None = None
+    last_action_s: float | None = None
     paused: bool = False
 
     def concerned(self, decision: Decision) -> list[OperatorName]:
@@ -44,14 +44,14 @@ Guard = Callable[[Decision, Context, Plan], str | None]
 
 
 def while_paused(decision: Decision, context: Context, proposed: Plan) -> str | None:
-    return "paused" if context.paused else None
+    return "the controller is paused" if context.paused else None
 
 
 def on_a_stale_snapshot(decision: Decision, context: Context, proposed: Plan) -> str | None:
     age_s = context.time_s - context.snapshot.time_s
     if age_s <= context.options.max_age_s:
         return None
-    return f"the snapshot is {human(age_s)} old; at most {human(context.options.max_age_s)} is allowed"
+    return f"the snapshot is {human(age_s)} old, more than the {human(context.options.max_age_s)} allowed"
 
 
 def on_missing_measurements(decision: Decision, context: Context, proposed: Plan) -> str | None:
@@ -61,34 +61,35 @@ def on_missing_measurements(decision: Decision, context: Context, proposed: Plan
     """
     for operator in (each for each in context.concerned(decision) if each not in context.plan.unseen):
         measures = context.measured.operators[operator]
-        for what, rate in (("arrivals", measures.arrival_rate), ("completions", measures.completion_rate)):
+        for what, rate in (("arrival", measures.arrival_rate), ("completion", measures.completion_rate)):
             if rate is None:
-                return f"the {what} at {operator!r} could not be measured"
+                return f"the {what} rate of {operator!r} was not measured"
     return None
 
 
-def during_a_treatment(decision: Decision, context: Context, proposed: Plan) -> str | None:
-    under_way = context.settling.intersection(context.plan.pools_of(decision))
-    return f"a treatment of {', '.join(sorted(under_way))} is under way" if under_way else None
+def while_settling(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    settling = sorted(context.settling.intersection(context.plan.pools_of(decision)))
+    return f"pool {', '.join(settling)} is still settling after the last action" if settling else None
 
 
-def within_the_cool_down(decision: Decision, context: Context, proposed: Plan) -> str | None:
-    """T_ra of DRS. Decisions of the same turn are one act."""
-    if context.last_act_s is None or context.options.dry_run:
+def within_the_cooldown(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    """T_ra of DRS. Decisions of the same turn are one action in this respect."""
+    if context.last_action_s is None or context.options.dry_run:
         return None
-    wait_s = context.last_act_s + context.options.t_ra_s - context.time_s
-    return f"T_ra: {human(wait_s)} must pass until the next act" if wait_s > 1e-9 else None
+    wait_s = context.last_action_s + context.options.cooldown_s - context.time_s
+    return f"cooldown of {human(context.options.cooldown_s)}: {human(wait_s)} left" if wait_s > 1e-9 else None
 
 
 def against_the_key(decision: Decision, context: Context, proposed: Plan) -> str | None:
-    """Records of one key may be spread over executors only where somebody merges the partial results."""
+    """Records of one key may be spread over executors only where an operator merges the partial results."""
     if not isinstance(decision, Regroup):
         return None
     operator = context.goal.topology.operators[decision.operator]
     if not operator.keyed or operator.merge is not None:
         return None
     return (
-        f"{operator.name!r} is keyed by {operator.key!r} and nothing merges behind it: no {decision.grouping!r} there"
+        f"{operator.name!r} is keyed by {operator.key!r} and no operator merges its partial results: "
+        f"grouping {decision.grouping!r} would split them"
     )
 
 
@@ -105,19 +106,19 @@ def beyond_the_plant(decision: Decision, context: Context, proposed: Plan) -> st
 
 def without_a_change(decision: Decision, context: Context, proposed: Plan) -> str | None:
     unchanged = msgspec.structs.replace(proposed, revision=context.plan.revision) == context.plan
-    return "it changes nothing" if unchanged else None
+    return "nothing would change" if unchanged else None
 
 
 def beyond_the_bounds(decision: Decision, context: Context, proposed: Plan) -> str | None:
-    """Outside of the bounds only steps towards them are allowed: they may have been drawn after the plan."""
+    """Outside the bounds only steps towards them are allowed: they may be newer than the plan."""
     for operator in context.concerned(decision):
         pool = proposed.pool_of[operator]
         before, after = context.plan.size(operator), proposed.size(operator)
         least, most = context.goal.budget.bounds(proposed.sharing(pool))
         if after > most and after > before:
-            return f"{executors(after)} for {pool!r}: at most {most:.0f} are allowed"
+            return f"{executors(after)} for pool {pool!r}, which may have {most:.0f} at most"
         if after < least and after < before:
-            return f"{executors(after)} for {pool!r}: at least {least} are needed"
+            return f"{executors(after)} for pool {pool!r}, which needs {least} at least"
     return None
 
 
@@ -125,15 +126,15 @@ def beyond_the_budget(decision: Decision, context: Context, proposed: Plan) -> s
     budget = context.goal.budget.total
     if budget is None or proposed.total <= max(budget, context.plan.total):
         return None
-    return f"{executors(proposed.total)} in all: the budget is {budget}"
+    return f"{executors(proposed.total)} in all, more than the budget of {budget}"
 
 
 GUARDS: tuple[Guard, ...] = (
     while_paused,
     on_a_stale_snapshot,
     on_missing_measurements,
-    during_a_treatment,
-    within_the_cool_down,
+    while_settling,
+    within_the_cooldown,
     against_the_key,
     across_no_chain,
     beyond_the_plant,
@@ -152,7 +153,7 @@ def arbitrate(
     """A verdict on each decision, and the plan that the accepted ones lead to.
 
     Those that free executors come first, so that others may use them within the budget. `loads` weighs the
-    substreams where a decision leaves the spread to the plan. In a dry run the plan stays as it is.
+    substreams where a decision leaves their assignment to the plan. In a dry run the plan stays as it is.
     """
     start, verdicts = context.plan, []
     decided: set[OperatorName] = set()
@@ -174,7 +175,7 @@ def _judge(
     try:
         touched = _touched(decision, start)
         if again := decided & touched:
-            twice = f"a second decision in one turn about {', '.join(sorted(again))}"
+            twice = f"a second decision in the same turn about {', '.join(sorted(again))}"
             return Verdict(decision, Ruling.REFUSED, twice), context.plan
         decided |= touched
         if isinstance(decision, Hold):

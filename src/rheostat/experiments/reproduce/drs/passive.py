@@ -74,7 +74,7 @@ def passive_runs(effort: Effort, progress: Progress) -> dict[str, dict[Sizes, li
 
 
 def _run(app: Application, sizes: Sizes, seed: int, effort: Effort) -> Run:
-    scenario = app.scenario(sizes, duration=f"{effort.choose(app.minutes, 10)}m", t_ra="forever")
+    scenario = app.scenario(sizes, duration=f"{effort.choose(app.minutes, 10)}m", cooldown="forever")
     _, course = follow(Case(scenario, "drs", OPTIONS), seed)
     return Run(*course.sojourn(), estimate_s(scenario, course, OPTIONS), _recommended(course, sizes))
 
