@@ -36,25 +36,13 @@ from rheostat.spark.plant import SparkPlant
 from rheostat.spark.query.runtime import Runtime
 from rheostat.spark.query.sinks import Sink
 from rheostat.spark.session import Setting, build_session
-from rheostat.topology import Topology as Blueprint
+from rheostat.topology import Topology
 
 JOURNAL = "journal.db"
 _LOG = logging.getLogger("rheostat")
 _PATIENCE_S = 30.0
 _SMALL_EXECUTORS: dict[str, Setting] = {"spark.executor.cores": 1, "spark.executor.memory": "768m"}
 """On a cluster of our own an executor is one slot; without a number it would take all cores of its node."""
-
-
-class Topology(Blueprint):
-    """A topology that can be run: `topology.run(sla="2s/10s")`, with the arguments of the functions below."""
-
-    def start(self, **options: Any) -> "Running":
-        """Start it on Spark under control; see `rheostat.pipeline`."""
-        return start(self, **options)
-
-    def run(self, *, for_: Duration | None = None, **options: Any) -> None:
-        """Run it until `for_` has passed, Ctrl-C or an error; see `rheostat.run`."""
-        run(self, for_=for_, **options)
 
 
 class Running:
@@ -89,7 +77,7 @@ class Running:
 
 
 def start(
-    topology: Blueprint,
+    topology: Topology,
     *,
     sla: str | SLA | Sequence[SLA] = (),
     policy: str | type[Policy] = "threshold",
@@ -163,7 +151,7 @@ def start(
         return Running(runtime, plant, controller, undo.pop_all())
 
 
-def run(topology: Blueprint, *, for_: Duration | None = None, **options: Any) -> None:
+def run(topology: Topology, *, for_: Duration | None = None, **options: Any) -> None:
     """Start `topology` as `start` does, and stop it after `for_`, on Ctrl-C, or with the error of a failed query."""
     with start(topology, **options) as running:
         try:
@@ -195,7 +183,7 @@ def _session(
 
 def _pools(
     spark: SparkSession,
-    topology: Blueprint,
+    topology: Topology,
     plan: Plan,
     nodes: Mapping[str, str] | None,
     folder: Path,

@@ -27,6 +27,9 @@ from rheostat.errors import TopologyError, nearest
 from rheostat.graph import reachable, spectral_radius, strong_components
 from rheostat.names import OperatorName
 
+if TYPE_CHECKING:
+    import rheostat
+
 DEFAULT_SUBSTREAMS = 16
 
 
@@ -203,6 +206,18 @@ class Topology:
                 matrix[position[stream.producer], position[stream.consumer]] += stream.selectivity
         matrix.setflags(write=False)
         return matrix
+
+    def start(self, **options: Any) -> "rheostat.Running":
+        """Start it on Spark under control, with the arguments of `rheostat.start`. Needs PySpark."""
+        import rheostat
+
+        return rheostat.start(self, **options)
+
+    def run(self, **options: Any) -> None:
+        """Run it on Spark until it ends, with the arguments of `rheostat.run`. Needs PySpark."""
+        import rheostat
+
+        rheostat.run(self, **options)
 
     def into(self, operator: str) -> tuple[Stream, ...]:
         """The streams that `operator` reads."""
