@@ -57,7 +57,7 @@ class Trial:
     trickle: float = 5.0
 
     def run(
-        self, cluster: EmbeddedCluster, contender: Contender, *, t_ra: str = "6s", observe_only_s: float = 0.0
+        self, cluster: EmbeddedCluster, contender: Contender, *, cooldown: str = "6s", observe_only_s: float = 0.0
     ) -> RunHistory:
         """The history from the start of the load; the policy may not act before `observe_only_s`."""
         history = RunHistory()
@@ -76,7 +76,7 @@ class Trial:
                         plan=Plan.initial(topology, self.executors, standby=contender.standby),
                         directory=folder / "run",
                         on=SparkTarget(cluster=cluster, settings=FAST_START_SETTINGS),
-                        loop=LoopOptions(PERIOD_S, t_ra=t_ra),
+                        loop=LoopOptions(PERIOD_S, cooldown=cooldown),
                         listeners=[history],
                     )
                 )
@@ -150,7 +150,7 @@ def _folder() -> Iterator[Path]:
 def _await_first_results(running: Pipeline, history: RunHistory) -> None:
     """Wait for the first results and for all executors, and then until they are warm."""
     end_s = time.monotonic() + FIRST_RESULTS_TIMEOUT_S
-    while not _has_results(history) or running.plant.reached(running.plan) != running.plan.pool_of.keys():
+    while not _has_results(history) or running.plant.reached(running.plan) != running.plan.pools.keys():
         if time.monotonic() > end_s:
             raise SystemExit(f"error: no results within {FIRST_RESULTS_TIMEOUT_S:.0f} s")
         running.wait(0.2)

@@ -47,7 +47,7 @@ class PlacementPrinter:
     def __call__(self, turn: Turn) -> None:
         for verdict in turn.verdicts:
             if isinstance(verdict.decision, Place | Fuse | Split) and verdict.ruling is Ruling.ACCEPTED:
-                self._print(f"{describe(verdict.decision)} ({verdict.decision.operator}): {verdict.decision.reason}")
+                self._print(f"{describe(verdict.decision)} ({verdict.decision.subject}): {verdict.decision.reason}")
         if turn.snapshot is None:
             return
         now = {e.pool: e.node or "?" for e in turn.snapshot.executors if e.id >= 0}

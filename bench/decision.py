@@ -20,7 +20,7 @@ from rich.table import Table
 from rheostat.decision import Hold
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.policies.registry import make_policy, policies
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import NodeState, Snapshot

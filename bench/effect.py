@@ -133,14 +133,14 @@ def measure(trial: Trial, app_id: str) -> None:
     print(f"{'decision':24} {'applied':>11} {'first batch':>11}")
     for source, target in ((0, 1), (1, 0)):
         trial.time(
-            "move of a substream", Move(operator="count", moves=(Transfer((0,), source, target),), reason="bench")
+            "move of a substream", Move(operator="count", transfers=(Transfer((0,), source, target),), reason="bench")
         )
-    trial.time("activation of a standby", Scale(operator="count", executors=3, reason="bench"))
-    trial.time("removal", Scale(operator="count", executors=2, reason="bench"))
+    trial.time("activation of a standby", Scale(pool="count", executors=3, reason="bench"))
+    trial.time("removal", Scale(pool="count", executors=2, reason="bench"))
     trial.plan = without_standby(trial.plan)
     trial.reconciler.follow(trial.plan)
     await_(lambda: trial.reconciler.reached(trial.plan) and trial.state.book.is_settled)
-    trial.time("new executor", Scale(operator="count", executors=3, reason="bench"))
+    trial.time("new executor", Scale(pool="count", executors=3, reason="bench"))
     trial.time_loss(app_id)
     print(f"\nmedian batch: {trial.batch_s():.2f} s")
 

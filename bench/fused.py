@@ -13,7 +13,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 from bench._drain import drain
@@ -25,8 +24,8 @@ from rheostat.decision import Decision, Fuse, Split
 from rheostat.load import Constant
 from rheostat.load.skew import zipf
 from rheostat.pipeline import Pipeline, start
-from rheostat.policies.policy import Observation, Policy, PolicyOptions
-from rheostat.sla import Goal
+from rheostat.policies.observation import Observation
+from rheostat.policies.policy import Policy
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
 from rheostat.spark.target import SparkTarget
@@ -49,20 +48,16 @@ class Phase:
 def following(phase: Phase) -> type[Policy]:
     """A policy that fuses and splits according to `phase`."""
 
-    class Phases:
-        name: ClassVar[str] = "phases"
-        summary: ClassVar[str] = "fuses or splits according to the current phase"
-        Options: ClassVar[type[PolicyOptions]] = PolicyOptions
-
-        def __init__(self, goal: Goal, options: PolicyOptions) -> None:
-            self.options = options
+    class Phases(Policy):
+        name = "phases"
+        summary = "fuses or splits according to the current phase"
 
         def decide(self, observation: Observation) -> Sequence[Decision]:
             if phase.fused == bool(observation.plan.fused):
                 return []
             if phase.fused:
-                return [Fuse(operator="count", others=("split",), reason="new phase")]
-            return [Split(operator="count", reason="new phase")]
+                return [Fuse(operators=("split", "count"), reason="new phase")]
+            return [Split(operators=("split", "count"), reason="new phase")]
 
     return Phases
 
@@ -70,7 +65,7 @@ def following(phase: Phase) -> type[Policy]:
 def await_change(running: Pipeline, fused: bool) -> float:
     """Wait until the operators are fused or split; returns how long it took."""
     start_s = time.monotonic()
-    while bool(running.plan.fused) != fused or running.plant.reached(running.plan) != running.plan.pool_of.keys():
+    while bool(running.plan.fused) != fused or running.plant.reached(running.plan) != running.plan.pools.keys():
         if time.monotonic() > start_s + CHANGE_TIMEOUT_S:
             raise SystemExit(f"error: not {'fused' if fused else 'split'} within {CHANGE_TIMEOUT_S:.0f} s")
         running.wait(0.1)

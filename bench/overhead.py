@@ -60,7 +60,7 @@ def turns(controller: Controller, jvm: Any, count: int, period_s: float) -> Iter
     threads = jvm.java.lang.management.ManagementFactory.getThreadMXBean()
     for _ in range(count):
         start_s, python_s, jvm_ns = time.monotonic(), time.thread_time(), threads.getCurrentThreadCpuTime()
-        controller.step()
+        controller.turn()
         python_s, jvm_ns = time.thread_time() - python_s, threads.getCurrentThreadCpuTime() - jvm_ns
         took_s = time.monotonic() - start_s
         yield python_s, jvm_ns * 1e-9, took_s
@@ -91,9 +91,9 @@ def _settle(controller: Controller, plant: SparkPlant, plan: Plan, topology: Top
     """Wait until all executors are active and warm: each operator has completed some batches."""
     deadline_s = time.monotonic() + SETTLE_TIMEOUT_S
     while time.monotonic() < deadline_s:
-        snapshot = controller.step().snapshot
-        batches = [] if snapshot is None else [state.batch.count for state in snapshot.operators if state.batch]
-        if plant.reached(plan) == topology.operators.keys() and min(batches, default=0) >= 5:
+        snapshot = controller.turn().snapshot
+        batches = [] if snapshot is None else [state.batch.count for state in snapshot.operator_states if state.batch]
+        if plant.reached(plan) == plan.pools.keys() and min(batches, default=0) >= 5:
             return
         time.sleep(period_s)
     raise SystemExit(f"error: the pipeline did not settle within {SETTLE_TIMEOUT_S:.0f} s")

@@ -80,7 +80,7 @@ def main() -> None:
     duration_s = arguments.peaks * PERIOD_S
     trial = Trial(stateless, recurring(arguments.peaks), numbers, sla, duration_s, {"work": 1}, Budget(MAX_EXECUTORS))
     contenders = {name: CONTENDERS[name] for name in arguments.contenders}
-    histories = compare(trial, contenders, t_ra="4s")
+    histories = compare(trial, contenders, cooldown="4s")
     print(f"\ncosts emulated by sleeping: {COST_S} s per record, {LOW:g} to {HIGH:g} records/s, SLA {sla}")
     print(
         f"standby executors: {', '.join(f'{name} {sum(each.standby.values())}' for name, each in contenders.items())}"

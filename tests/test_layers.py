@@ -10,8 +10,8 @@ PACKAGE = Path(__file__).parents[1] / "src" / "rheostat"
 
 # Each part of the package and the parts below it that it may know.
 VOCABULARY = {
-    "errors", "duration", "filelock", "graph", "topology", "chain", "sla", "snapshot", "decision", "describe",
-    "substream_assignment", "plan", "clock", "plant", "jsonfile",
+    "errors", "duration", "filelock", "graph", "names", "topology", "chain", "sla", "snapshot", "decision", "describe",
+    "capabilities", "substream_assignment", "plan", "clock", "plant", "jsonfile",
 }  # fmt: skip
 PURE = {"queueing", "forecast", "grouping", "placement", "measure"}
 LOAD = {"load"}

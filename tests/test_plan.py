@@ -26,12 +26,12 @@ SHARED = Plan(
 )
 
 
-def scale(executors, operator="count", **more):
-    return Scale(operator=operator, reason="test", executors=executors, **more)
+def scale(executors, pool="count", **more):
+    return Scale(pool=pool, reason="test", executors=executors, **more)
 
 
 def move(substreams, source, target, operator="count"):
-    return Move(operator=operator, reason="test", moves=(Transfer(tuple(substreams), source, target),))
+    return Move(operator=operator, reason="test", transfers=(Transfer(tuple(substreams), source, target),))
 
 
 def test_an_initial_plan_spreads_substreams_evenly_in_contiguous_order():
@@ -49,10 +49,10 @@ def test_operators_that_share_a_pool_have_the_largest_number_that_one_of_them_is
 
 def test_a_decision_may_change_how_many_stand_by_and_otherwise_keeps_them():
     plan = Plan.initial(TOPOLOGY, standby={"split": 2})
-    assert plan.after(Scale(operator="split", reason="", executors=3)).pool("split").standby == 2
-    assert plan.after(Scale(operator="split", reason="", executors=3, standby=0)).pool("split").standby == 0
+    assert plan.after(Scale(pool="split", reason="", executors=3)).pool("split").standby == 2
+    assert plan.after(Scale(pool="split", reason="", executors=3, standby=0)).pool("split").standby == 0
     with pytest.raises(StaleDecisionError, match="-1 standbys for 'split': 0 is the least"):
-        plan.after(Scale(operator="split", reason="", executors=3, standby=-1))
+        plan.after(Scale(pool="split", reason="", executors=3, standby=-1))
 
 
 def test_an_initial_plan_without_executors_is_refused():
@@ -93,9 +93,9 @@ def test_an_executor_can_be_replaced():
 
 
 def test_a_scale_with_moves_moves_just_these_substreams_and_the_orphans():
-    out = START.after(scale(4, moves=(Transfer((0, 1), 0, 3),)))
+    out = START.after(scale(4, transfers=(Transfer((0, 1), 0, 3),)))
     assert out.assignment["count"] == (3, 3, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2)
-    into_one = START.after(scale(2, leaving=(2,), moves=(Transfer((8, 9, 10, 11), 2, 0),)))
+    into_one = START.after(scale(2, leaving=(2,), transfers=(Transfer((8, 9, 10, 11), 2, 0),)))
     assert into_one.assignment["count"] == (0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0)
 
 
@@ -107,7 +107,7 @@ def test_loads_weigh_the_substreams():
 
 
 def test_a_pool_that_two_operators_share_scales_for_both():
-    plan = SHARED.after(scale(4))
+    plan = SHARED.after(scale(4, "both"))
     assert plan.size("rank") == plan.size("count") == 4
     assert sorted(plan.assignment["rank"].count(e) for e in range(4)) == [1, 1, 1, 2]
 
@@ -117,7 +117,7 @@ def test_a_move_changes_only_the_named_substreams():
 
 
 def test_placing_and_regrouping_change_nothing_else():
-    placed = START.after(Place(operator="count", reason="", locations={1: Location("node-a")}))
+    placed = START.after(Place(pool="count", reason="", locations={1: Location("node-a")}))
     assert placed.pool("count").locations == {1: Location("node-a")}
     assert placed.after(scale(1)).pool("count").locations == {}
     regrouped = START.after(Regroup(operator="split", reason="", grouping="round_robin"))
@@ -136,12 +136,12 @@ CHAIN = Topology(
 APART = Plan.initial(CHAIN, {"read": 1, "split": 2, "count": 3})
 
 
-def fuse(operator="count", *others):
-    return Fuse(operator=operator, reason="", others=others)
+def fuse(*operators):
+    return Fuse(operators=operators, reason="")
 
 
 def test_fused_operators_are_in_the_pool_of_the_last_one_and_other_pools_go():
-    plan = APART.after(fuse("count", "split"))
+    plan = APART.after(fuse("split", "count"))
     assert plan.pools == {"read": PoolPlan.of(1), "count": PoolPlan.of(3)}
     assert plan.pool_of == {"read": "read", "split": "count", "count": "count"}
     assert (plan.fused, plan.group("split"), plan.unseen) == ((("split", "count"),), ("split", "count"), {"count"})
@@ -149,13 +149,13 @@ def test_fused_operators_are_in_the_pool_of_the_last_one_and_other_pools_go():
 
 
 def test_a_group_can_grow_at_its_front():
-    plan = APART.after(fuse("count", "split")).after(fuse("count", "read", "split"))
+    plan = APART.after(fuse("split", "count")).after(fuse("read", "split", "count"))
     assert (plan.fused, list(plan.pools)) == ((("read", "split", "count"),), ["count"])
 
 
 def test_split_operators_have_pools_of_their_own_and_the_last_keeps_its():
-    fused = APART.after(fuse("count", "read", "split"))
-    plan = fused.after(Split(operator="split", reason="", executors=2))
+    fused = APART.after(fuse("read", "split", "count"))
+    plan = fused.after(Split(operators=("read", "split", "count"), reason="", executors=2))
     assert plan.pools == {"read": PoolPlan.of(2), "split": PoolPlan.of(2), "count": PoolPlan.of(3)}
     assert plan.pool_of == APART.pool_of
     assert (plan.fused, plan.assignment) == ((), APART.assignment)
@@ -169,7 +169,7 @@ def test_operators_that_are_fused_from_the_start_have_the_pool_of_the_last_one()
 
 
 def test_a_pool_that_somebody_else_needs_stays_when_one_of_its_operators_is_fused():
-    plan = Plan.initial(CHAIN, shared=[("read", "split")]).after(fuse("count", "split"))
+    plan = Plan.initial(CHAIN, shared=[("read", "split")]).after(fuse("split", "count"))
     assert (plan.pool_of["read"], plan.pool_of["split"]) == ("read+split", "count")
 
 
@@ -177,19 +177,28 @@ def test_a_pool_that_somebody_else_needs_stays_when_one_of_its_operators_is_fuse
     ("plan", "decision", "words"),
     [
         (APART, fuse("count"), "name two or more, each once"),
-        (APART, fuse("count", "split", "split"), "name two or more, each once"),
-        (APART, fuse("count", "spilt"), "did you mean 'split'"),
-        (APART, fuse("split", "count"), "'count' is keyed: it can be fused only as the last"),
-        (APART.after(fuse("split", "read")), fuse("count", "split"), r"read\+split is fused already"),
-        (APART, Split(operator="count", reason=""), "fused with nothing"),
+        (APART, fuse("split", "split", "count"), "name two or more, each once"),
+        (APART, fuse("spilt", "count"), "did you mean 'split'"),
+        (APART, fuse("count", "split"), "'count' is keyed: it can be fused only as the last"),
+        (APART.after(fuse("read", "split")), fuse("split", "count"), r"read\+split is fused already"),
         (
-            Plan.initial(CHAIN, fused=[("in", "read")]),
-            Split(operator="read", reason=""),
-            r"in\+read stays fused: 'in' is a source or keyed",
+            APART,
+            Split(operators=("split", "count"), reason=""),
+            r"split\+count is not fused: the plan has nothing fused",
         ),
         (
-            APART.after(fuse("count", "split")),
-            Split(operator="count", reason="", executors=0),
+            APART.after(fuse("split", "count")),
+            Split(operators=("read", "split"), reason=""),
+            r"the plan has split\+count",
+        ),
+        (
+            Plan.initial(CHAIN, fused=[("in", "read")]),
+            Split(operators=("read",), reason=""),
+            r"read is not fused: the plan has in\+read fused",
+        ),
+        (
+            APART.after(fuse("split", "count")),
+            Split(operators=("split", "count"), reason="", executors=0),
             "0 executors for each of",
         ),
     ],
@@ -200,7 +209,7 @@ def test_what_cannot_be_fused_or_split_is_refused_with_the_reason(plan, decision
 
 
 def test_a_hold_is_the_same_plan():
-    assert START.after(Hold(operator="count", reason="all is well")) is START
+    assert START.after(Hold(pool="count", reason="all is well")) is START
 
 
 @pytest.mark.parametrize(
@@ -209,15 +218,15 @@ def test_a_hold_is_the_same_plan():
         (scale(0), "at least 1 must stay"),
         (scale(1, leaving=(7,)), r"executors \[7\] of 'count' cannot leave"),
         (scale(2, "counts"), "did you mean 'count'"),
-        (scale(2, "split", moves=(Transfer((0,), 0, 1),)), "'split' is not keyed"),
-        (scale(4, moves=(Transfer((0,), 0, 4),)), "executor 4 of 'count' does not exist"),
+        (scale(2, "split", transfers=(Transfer((0,), 0, 1),)), "pool 'split' serves 0 keyed operators"),
+        (scale(4, transfers=(Transfer((0,), 0, 4),)), "executor 4 of 'count' does not exist"),
         (move([0], 1, 2), "substream 0 of 'count' is not on executor 1"),
         (move([12], 0, 2), "substream 12 of 'count' is not on executor 0"),
         (move([-1], 2, 1), "substream -1 of 'count' is not on executor 2"),
         (move([0], 0, 3), "executor 3 of 'count' does not exist"),
         (move([0], 0, 0, "split"), "'split' is not keyed"),
         (
-            Place(operator="rank", reason="", locations={5: Location("n")}),
+            Place(pool="rank", reason="", locations={5: Location("n")}),
             r"executors \[5\] of 'rank' cannot be placed",
         ),
     ],
@@ -233,15 +242,15 @@ some_moves = st.lists(
 ).map(tuple)
 keyed = st.sampled_from(["count", "rank"])
 decisions = st.one_of(
-    st.builds(scale, st.integers(-1, 9), st.sampled_from(["split", "count", "rank"])),
+    st.builds(scale, st.integers(-1, 9), st.sampled_from(["split", "count", "rank", "both"])),
     st.builds(
-        lambda n, o, leaving, moves: scale(n, o, leaving=leaving, moves=moves),
+        lambda n, pool, leaving, moves: scale(n, pool, leaving=leaving, transfers=moves),
         st.integers(0, 9),
-        keyed,
+        st.sampled_from(["count", "rank", "both"]),
         st.lists(numbers, max_size=2).map(tuple),
         some_moves,
     ),
-    st.builds(lambda o, moves: Move(operator=o, reason="", moves=moves), keyed, some_moves),
+    st.builds(lambda o, moves: Move(operator=o, reason="", transfers=moves), keyed, some_moves),
 )
 loads = st.none() | st.fixed_dictionaries({"count": st.lists(st.floats(0, 100), min_size=12, max_size=12)})
 
@@ -261,7 +270,7 @@ def test_every_substream_is_always_on_exactly_one_executor_that_exists(plan, ste
             assert len(plan.assignment[operator]) == TOPOLOGY.operators[operator].substream_count
             assert set(plan.assignment[operator]) <= set(plan.pool(operator).executors)
         if isinstance(decision, Scale):
-            assert plan.size(decision.operator) == decision.executors
+            assert plan.pools[decision.pool].size == decision.executors
         for name, pool in plan.pools.items():
             assert len(set(pool.executors)) == len(pool.executors) >= 1
             new = set(pool.executors) - set(before.pools[name].executors)

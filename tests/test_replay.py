@@ -1,5 +1,4 @@
 import re
-from typing import ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +10,7 @@ from rheostat.journal import Journal
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
 from rheostat.policies import registry
-from rheostat.policies.policy import PolicyOptions
+from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
 from rheostat.replay import Difference, decisions_again, replay
 from rheostat.sla import Budget, Goal
@@ -24,15 +23,11 @@ TOPOLOGY = Topology(
 GOAL = Goal(TOPOLOGY, budget=Budget(total=10))
 
 
-class Rising:
+class Rising(Policy):
     """Wants one more executor whenever it has seen three observations since it last did; fails on every seventh."""
 
-    name: ClassVar[str] = "rising"
-    summary: ClassVar[str] = "has a memory, for tests"
-    Options = PolicyOptions
-
     def __init__(self, goal, options):
-        self.options = options
+        super().__init__(goal, options)
         self._seen = 0
 
     def decide(self, observation):
@@ -40,10 +35,10 @@ class Rising:
         if self._seen % 7 == 0:
             raise RuntimeError("seventh")
         if self._seen % 3:
-            return [Hold(operator="count", reason="not yet")]
+            return [Hold(pool="count", reason="not yet")]
         size = observation.plan.size("count") + 1
         rate = observation.measures.operators["count"].arrival_rate
-        return [Scale(operator="count", executors=size, reason=f"seen {self._seen}, rate {rate}")]
+        return [Scale(pool="count", executors=size, reason=f"seen {self._seen}, rate {rate}")]
 
 
 @pytest.fixture(autouse=True)
@@ -56,23 +51,23 @@ def live(journal, policy="threshold", options=None, lives=("5m",), goal=GOAL, ra
     rate = rate or (lambda t: 450 if t < 150 else 60)
     plant = FakePlant(TOPOLOGY, arrival_rate=rate, settle_s=15)
     for life in lives:
-        loop_options = LoopOptions("10s", **{"memory": 5, **loop})
+        loop_options = LoopOptions("10s", **{"history": 5, **loop})
         Controller(plant, make_policy(policy, goal, options), goal, journal, loop_options).run(for_=life)
     return journal
 
 
 def written(journal, number):
     """All that the recorded policy decided in one run, in words and numbers, by snapshot."""
-    decided = {r.id: {h.operator: h for h in r.holds} for r in journal.recorded(number)}
+    decided = {r.id: {h.subject: h for h in r.holds} for r in journal.recorded(number)}
     for one in journal.decisions(number):
-        decided[one.snapshot][one.decision.operator] = one.decision
+        decided[one.snapshot][one.decision.subject] = one.decision
     return decided
 
 
 def again(journal, number):
     run = journal.runs()[number]
     policy = make_policy(run.policy, run.goal.goal(), run.options)
-    return {r.id: {d.operator: d for d in r.decisions} for r in decisions_again(journal, number, run, policy)}
+    return {r.id: {d.subject: d for d in r.decisions} for r in decisions_again(journal, number, run, policy)}
 
 
 @settings(max_examples=25, deadline=None)
@@ -81,11 +76,13 @@ def again(journal, number):
     smoothing=st.sampled_from(["none", "alpha:0.6", "window:3"]),
     levels=st.lists(st.integers(0, 900), min_size=1, max_size=6),
     lives=st.lists(st.sampled_from(["20s", "45s", "2m"]), min_size=1, max_size=3),
-    t_ra=st.sampled_from(["0s", "30s", "forever"]),
+    cooldown=st.sampled_from(["0s", "30s", "forever"]),
 )
-def test_the_same_policy_decides_the_same_again_over_restarts_down_to_its_words(policy, smoothing, levels, lives, t_ra):
+def test_the_same_policy_decides_the_same_again_over_restarts_down_to_its_words(
+    policy, smoothing, levels, lives, cooldown
+):
     rate = lambda t: levels[int(t / 40) % len(levels)]  # noqa: E731
-    journal = live(Journal(), policy, {"smoothing": smoothing}, lives, rate=rate, t_ra=t_ra)
+    journal = live(Journal(), policy, {"smoothing": smoothing}, lives, rate=rate, cooldown=cooldown)
     for number in journal.runs():
         assert again(journal, number) == written(journal, number)
     report = replay(journal)
@@ -98,12 +95,12 @@ def test_another_policy_is_shown_where_it_would_have_decided_otherwise():
     report = replay(journal, "static", {"executors": {"split": 2}})
     assert report.policy == "static"
     assert report.recorded["scale"] == len(journal.decisions())
-    first = next(d for d in report.differences if d.operator == "split")
+    first = next(d for d in report.differences if d.subject == "split")
     assert (first.time_s, first.recorded, first.replayed.executors) == (0.0, None, 2)
-    assert all(d.replayed is None for d in report.differences if d.operator == "count")
-    agreed = [d for d in journal.decisions() if d.decision.operator == "split" and d.decision.executors == 2]
+    assert all(d.replayed is None for d in report.differences if d.subject == "count")
+    agreed = [d for d in journal.decisions() if d.decision.subject == "split" and d.decision.executors == 2]
     assert report.agreed == sum(
-        d.decision.operator == "split" and d.decision.executors == 2 for d in journal.decisions()
+        d.decision.subject == "split" and d.decision.executors == 2 for d in journal.decisions()
     )
     assert agreed
 
@@ -175,7 +172,7 @@ def test_the_report_as_text_has_the_counts_and_the_first_differences():
 
 
 def test_a_difference_tells_a_date_on_a_wall_clock_and_the_replayed_reason():
-    difference = Difference(1.7e9, "count", None, Scale(operator="count", executors=3, leaving=(1,), reason="busy"))
+    difference = Difference(1.7e9, "count", None, Scale(pool="count", executors=3, leaving=(1,), reason="busy"))
     assert (
         str(difference) == "2023-11-14 22:13:20  count: recorded hold, replayed scale to 3 executors; without 1 (busy)"
     )

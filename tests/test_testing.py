@@ -27,13 +27,13 @@ def observed(plant, *times_s):
 
 
 def scaled(plan, operator, executors):
-    return plan.after(Scale(operator=operator, executors=executors, reason=""))
+    return plan.after(Scale(pool=operator, executors=executors, reason=""))
 
 
 def test_records_flow_from_operator_to_operator_and_wait_where_capacity_lacks():
     plant = FakePlant(TOPOLOGY, arrival_rate=40, service_rate={"split": 100, "count": 50})
     seen = observed(plant, 0.0, 10.0)
-    split, count = seen.operator["split"], seen.operator["count"]
+    split, count = seen.operators["split"], seen.operators["count"]
     assert (split.arrived, split.completed, split.queued) == (400, 400, 0)
     assert (count.arrived, count.completed, count.queued) == (800, 500, 300)
     assert count.latency.mean_s == pytest.approx(300 / 50 + 1 / 50)
@@ -53,8 +53,8 @@ def test_what_the_measurer_makes_of_it_is_what_it_was_told():
 def test_counters_of_operators_executors_and_substreams_agree():
     plant = FakePlant(TOPOLOGY, arrival_rate=40, service_rate=100, plan=Plan.initial(TOPOLOGY, 2))
     seen = observed(plant, 0.0, 10.0)
-    assert sum(e.arrived for e in seen.executors_of("count")) == seen.operator["count"].arrived
-    assert sum(s.completed for s in seen.substreams_of("count")) == seen.operator["count"].completed
+    assert sum(e.arrived for e in seen.executors_of("count")) == seen.operators["count"].arrived
+    assert sum(s.completed for s in seen.substreams_of("count")) == seen.operators["count"].completed
     assert [s.executor for s in seen.substreams] == [0, 0, 1, 1]
 
 
@@ -118,4 +118,11 @@ def test_a_rate_may_follow_the_time_and_a_loop_feeds_itself():
     loop = Topology("loop", [Source("in"), Operator("a", inputs=["in", "a"], selectivity=0.5)])
     plant = FakePlant(loop, arrival_rate=lambda time_s: 10 if time_s <= 10 else 0, service_rate=1000)
     seen = observed(plant, 0.0, 10.0, 20.0, 30.0)
-    assert seen.operator["a"].arrived == 100 + 50 + 25
+    assert seen.operators["a"].arrived == 100 + 50 + 25
+
+
+def test_it_can_group_stateless_operators_and_place_executors():
+    offered = FakePlant(TOPOLOGY).capabilities
+    assert (offered.can_place, offered.can_fuse, offered.free_executors) == (True, False, None)
+    assert offered.can_group("split", "osg")
+    assert not offered.can_group("count", "osg")

@@ -136,7 +136,7 @@ def test_the_output_of_the_last_operator_is_no_warning() -> None:
 
 def test_an_unknown_operator_is_answered_with_the_one_meant() -> None:
     with pytest.raises(TopologyError, match="no operator 'cuont'; did you mean 'count'"):
-        chain(Operator("count", inputs="in")).operator("cuont")
+        chain(Operator("count", inputs="in")).operators["cuont"]
 
 
 def test_the_fingerprint_tells_what_state_depends_on_and_nothing_else() -> None:

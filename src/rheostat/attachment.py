@@ -44,7 +44,7 @@ def attach(
     min_executors: int | None = None,
     max_executors: int | None = None,
     period: Duration = "10s",
-    t_ra: Duration = 0,
+    cooldown: Duration = 0,
     journal: Path | str | Journal | None = None,
     dry_run: bool = False,
     options: Mapping[str, Any] | None = None,
@@ -54,16 +54,16 @@ def attach(
     `sla` is "latency/window"; it holds when it holds for each query. Latencies are estimated from the durations of
     batches. `policy` is the name or class of a policy, `options` are its options. The bounds default to those of
     `spark.dynamicAllocation`, if they are set there, and otherwise to at least 1; `spark.cores.max` is a bound as well.
-    `period` is the time between two turns of the loop, `t_ra` the least time between two actions. `journal` is a file
-    that records what was seen and done, from which a later attachment continues; without one it is kept in memory. With
-    `dry_run` decisions are made and journalled, and nothing is changed.
+    `period` is the time between two turns of the loop, `cooldown` the least time between two actions. `journal` is a
+    file that records what was seen and done, from which a later attachment continues; without one it is kept in memory.
+    With `dry_run` decisions are made and journalled, and nothing is changed.
 
     Executors of other resource profiles than the default stay as they are. Spark's dynamic allocation is stopped for as
     long as the attachment lasts. Raises a `RheostatError` if the session cannot be controlled (Spark Connect, `local`),
     if it is attached already, or if an argument cannot be used; nothing has changed then.
     """
     check_controllable(spark)
-    loop = LoopOptions(period, t_ra=t_ra, dry_run=dry_run)
+    loop = LoopOptions(period, cooldown=cooldown, dry_run=dry_run)
     topology = application_topology(spark)
     goal = Goal(
         topology, (SLA.parse(sla) if isinstance(sla, str) else sla,), _budget(spark, min_executors, max_executors)

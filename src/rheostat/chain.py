@@ -41,7 +41,7 @@ def why_no_chain(topology: Topology, group: Sequence[str]) -> str | None:
     if len(ordered) < 2:
         return f"{', '.join(map(repr, ordered))} alone is no chain: name at least two operators"
     (*before_last, _) = ordered
-    if keyed := [name for name in before_last if topology.operator(name).keyed]:
+    if keyed := [name for name in before_last if topology.operators[name].keyed]:
         return f"{keyed[0]!r} is keyed: only the last of a chain may be, {ordered[-1]!r} is that"
     if len(topology.into(ordered[0])) != 1 or topology.into(ordered[0])[0].producer in ordered:
         return f"{ordered[0]!r} does not read exactly one stream from outside: a chain begins with one that does"
@@ -50,7 +50,7 @@ def why_no_chain(topology: Topology, group: Sequence[str]) -> str | None:
 
 
 def _gap(topology: Topology, producer: str, consumer: str) -> str | None:
-    if topology.operator(consumer).inputs != (producer,):
+    if topology.operators[consumer].inputs != (producer,):
         return f"{consumer!r} does not read what {producer!r} writes, and nothing else"
     others = sorted({stream.consumer for stream in topology.out_of(producer)} - {consumer})
     return f"{producer!r} is read by {', '.join(map(repr, others))} as well" if others else None

@@ -1,6 +1,8 @@
-"""What a policy wants done, why, and what it expects of it."""
+"""Decisions: what a policy wants done, why, and what it expects of it."""
 
 import msgspec
+
+from rheostat.names import OperatorName, PoolName
 
 
 class Effect(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -27,9 +29,8 @@ class Location(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
-    """Base of all decisions: the operator concerned, the reason in words, the predicted effect."""
+    """Base of all decisions: the reason in words, and the predicted effect."""
 
-    operator: str
     reason: str
     predicted: Effect | None = None
 
@@ -38,55 +39,85 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit
         """The decision's name in journals and counts: "hold", "scale", ..."""
         return str(self.__struct_config__.tag)
 
+    @property
+    def subject(self) -> str:
+        """The pool or the operators that it is about, in words."""
+        raise NotImplementedError
 
-class Hold(Decision, frozen=True, tag="hold"):
-    """Nothing is to change, and why."""
+
+class PoolDecision(Decision, frozen=True, kw_only=True):
+    """About a pool of executors, and so about all operators that it serves."""
+
+    pool: PoolName
+
+    @property
+    def subject(self) -> str:
+        return self.pool
 
 
-class Scale(Decision, frozen=True, tag="scale"):
-    """`executors` is the new number of executors that serve the operator.
+class OperatorDecision(Decision, frozen=True, kw_only=True):
+    """About one operator."""
 
-    `leaving` may name those that go (otherwise the newest go). `moves` are the substreams that change hands
-    with it, as one treatment; new executors are numbered onwards from the plan's `next_executor`. Left out,
-    the plan moves as few substreams as an even spread needs. `standby` is how many more are kept warm from now on;
-    left out, as many as before.
+    operator: OperatorName
+
+    @property
+    def subject(self) -> str:
+        return self.operator
+
+
+class GroupDecision(Decision, frozen=True, kw_only=True):
+    """About operators that form a chain, in the order of the flow (see `rheostat.chain`)."""
+
+    operators: tuple[OperatorName, ...]
+
+    @property
+    def subject(self) -> str:
+        return "+".join(self.operators)
+
+
+class Hold(PoolDecision, frozen=True, tag="hold"):
+    """Nothing is to change in the pool, and why."""
+
+
+class Scale(PoolDecision, frozen=True, kw_only=True, tag="scale"):
+    """`executors` is the new number of executors that serve the pool's operators.
+
+    `leaving` may name those that go (otherwise the newest go). `transfers` are the substreams that change hands in the
+    same action, where the pool serves one keyed operator; new executors are numbered onwards from the pool's
+    `next_executor`. Left out, the plan moves as few substreams as an even spread needs. `standby` is how many more are
+    kept warm from now on; left out, as many as before.
     """
 
     executors: int
     leaving: tuple[int, ...] = ()
-    moves: tuple[Transfer, ...] = ()
+    transfers: tuple[Transfer, ...] = ()
     standby: int | None = None
 
 
-class Move(Decision, frozen=True, tag="move"):
-    """Substreams change hands between executors that both stay."""
-
-    moves: tuple[Transfer, ...]
-
-
-class Place(Decision, frozen=True, tag="place"):
-    """Executors of the operator's pool go to other nodes or processes; `locations` is by executor."""
+class Place(PoolDecision, frozen=True, kw_only=True, tag="place"):
+    """Executors of the pool go to other nodes or processes; `locations` is by executor."""
 
     locations: dict[int, Location]
 
 
-class Regroup(Decision, frozen=True, tag="regroup"):
+class Move(OperatorDecision, frozen=True, kw_only=True, tag="move"):
+    """Substreams of the operator change hands between executors that both stay."""
+
+    transfers: tuple[Transfer, ...]
+
+
+class Regroup(OperatorDecision, frozen=True, kw_only=True, tag="regroup"):
     """Another way to spread the operator's records over its executors."""
 
     grouping: str
 
 
-class Fuse(Decision, frozen=True, tag="fuse"):
-    """The operator and the `others` before it, in the order of the flow, become one query in the operator's pool.
-
-    They must form a chain (see `rheostat.chain`).
-    """
-
-    others: tuple[str, ...]
+class Fuse(GroupDecision, frozen=True, tag="fuse"):
+    """The operators become one query in the pool of the last of them."""
 
 
-class Split(Decision, frozen=True, tag="split"):
-    """The operators that are fused with this one come apart again.
+class Split(GroupDecision, frozen=True, kw_only=True, tag="split"):
+    """Operators that are fused come apart again: all that are, not some of them.
 
     The last of them keeps the pool; each of the others gets one of its own with so many `executors`.
     """

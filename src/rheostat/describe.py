@@ -15,18 +15,18 @@ def describe(decision: Decision | None) -> str:
     match decision:
         case Scale():
             return "; ".join(
-                [f"scale to {executors(decision.executors)}", *_besides(decision), *_moves(decision.moves)]
+                [f"scale to {executors(decision.executors)}", *_besides(decision), *_transfers(decision.transfers)]
             )
         case Move():
-            return "; ".join(_moves(decision.moves)) or "move nothing"
+            return "; ".join(_transfers(decision.transfers)) or "move nothing"
         case Place():
             return "place " + ", ".join(f"{e} on {spot.node}" for e, spot in decision.locations.items())
         case Regroup():
             return f"group by {decision.grouping}"
         case Fuse():
-            return f"fuse {' and '.join(decision.others)} with it"
+            return f"fuse {' and '.join(decision.operators)}"
         case Split():
-            return f"split it from what it is fused with, {executors(decision.executors)} for each"
+            return f"split {' and '.join(decision.operators)}, {executors(decision.executors)} for each"
     return "hold"
 
 
@@ -37,8 +37,8 @@ def _besides(decision: Scale) -> Iterator[str]:
         yield f"keep {decision.standby} warm besides"
 
 
-def _moves(moves: Iterable[Transfer]) -> list[str]:
-    return [f"move {_substreams(move.substreams)} from {move.source} to {move.target}" for move in moves]
+def _transfers(transfers: Iterable[Transfer]) -> list[str]:
+    return [f"move {_substreams(each.substreams)} from {each.source} to {each.target}" for each in transfers]
 
 
 def _substreams(substreams: tuple[int, ...]) -> str:

@@ -31,23 +31,11 @@ from rheostat.spark.query.runtime import Runtime
 from rheostat.spark.query.sinks import Sink
 from rheostat.spark.target import SparkTarget, as_target
 from rheostat.spark.wiring import TopologyPlant, topology_plant
-from rheostat.topology import Topology as Blueprint
+from rheostat.topology import Topology
 
 JOURNAL = "journal.db"
 _LOG = logging.getLogger("rheostat")
 _LOOP_STOP_TIMEOUT_S = 30.0
-
-
-class Topology(Blueprint):
-    """A topology that can be run: `topology.run(sla="2s/10s")`, with the arguments of the functions below."""
-
-    def start(self, **options: Any) -> "Pipeline":
-        """Start it on Spark under control; see `rheostat.start`."""
-        return start(self, **options)
-
-    def run(self, *, for_: Duration | None = None, **options: Any) -> None:
-        """Run it until `for_` has passed, Ctrl-C or an error; see `rheostat.run`."""
-        run(self, for_=for_, **options)
 
 
 class Pipeline:
@@ -83,7 +71,7 @@ class Pipeline:
 
 
 def start(
-    topology: Blueprint,
+    topology: Topology,
     *,
     sla: str | SLA | Sequence[SLA] = (),
     policy: str | type[Policy] = "threshold",
@@ -132,7 +120,7 @@ def start(
         return Pipeline(running, controller, undo.pop_all())
 
 
-def run(topology: Blueprint, *, for_: Duration | None = None, **options: Any) -> None:
+def run(topology: Topology, *, for_: Duration | None = None, **options: Any) -> None:
     """Start `topology` as `start` does, and stop it after `for_`, on Ctrl-C, or with the error of a failed query."""
     with start(topology, **options) as pipeline:
         try:

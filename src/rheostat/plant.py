@@ -2,7 +2,9 @@
 
 from typing import Protocol
 
+from rheostat.capabilities import Capabilities
 from rheostat.clock import Clock
+from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 from rheostat.topology import Topology
@@ -17,6 +19,11 @@ class Plant(Protocol):
     @property
     def clock(self) -> Clock: ...
 
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do now."""
+        ...
+
     def observe(self) -> Snapshot:
         """What can be measured now. What cannot is None in it, and named in its `problems`."""
         ...
@@ -25,6 +32,7 @@ class Plant(Protocol):
         """Work towards `plan`; safe to call again with the same plan. Returns what stands in the way, in words."""
         ...
 
-    def reached(self, plan: Plan) -> frozenset[str]:
-        """The operators for which what runs now is what `plan` wants."""
+    def reached(self, plan: Plan) -> frozenset[PoolName]:
+        """The pools of `plan` for which what runs now is what it wants, their operators' substreams and groupings
+        included."""
         ...

@@ -17,7 +17,7 @@ from rheostat.decision import Decision, Hold
 from rheostat.describe import describe
 from rheostat.journal import Journal
 from rheostat.journal.records import RecordedDecision, Run
-from rheostat.loop.memory import remember, show
+from rheostat.loop.recovery import decide_again, recover_state
 from rheostat.measure.rates import Measurer
 from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
@@ -25,17 +25,17 @@ from rheostat.policies.registry import make_policy
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where the two did not want the same for one operator; None is a hold."""
+    """Where the two did not want the same for one pool, operator or group of operators; None is a hold."""
 
     time_s: float
-    operator: str
+    subject: str
     recorded: Decision | None
     replayed: Decision | None
 
     def __str__(self) -> str:
         recorded, replayed = describe(self.recorded), describe(self.replayed)
         why = f" ({self.replayed.reason})" if self.replayed else ""
-        return f"{_moment(self.time_s)}  {self.operator}: recorded {recorded}, replayed {replayed}{why}"
+        return f"{_moment(self.time_s)}  {self.subject}: recorded {recorded}, replayed {replayed}{why}"
 
 
 @dataclass(slots=True)
@@ -94,10 +94,10 @@ def replay(
 def decisions_again(journal: Journal, number: int, run: Run, policy: Policy) -> Iterator["Replayed"]:
     """What `policy` decides at each observation of one run, with the memory that the run began with."""
     measurer = Measurer(run.goal.goal().topology, policy.options.smoothing)
-    remember(policy, measurer, journal.last_recorded(run.remembered, before_run=number))
+    recover_state(policy, measurer, journal.last_recorded(run.history, before_run=number))
     for each in journal.recorded(number):
         try:
-            yield Replayed(each.id, each.snapshot.time_s, show(policy, measurer, each))
+            yield Replayed(each.id, each.snapshot.time_s, decide_again(policy, measurer, each))
         except Exception:
             yield Replayed(each.id, each.snapshot.time_s, (), failed=True)
 
@@ -130,23 +130,23 @@ def _replay_run(journal: Journal, number: int, run: Run, policy: Policy, report:
 
 
 def _has_memory(journal: Journal, number: int, run: Run) -> bool:
-    return len(journal.last_recorded(run.remembered, before_run=number)) == run.remembered
+    return len(journal.last_recorded(run.history, before_run=number)) == run.history
 
 
 def _compare(recorded: Sequence[Decision], replayed: Replayed, report: ReplayReport) -> None:
     then, now = _wanted(recorded), _wanted(replayed.decisions)
     report.recorded.update(decision.kind for decision in then.values())
     report.replayed.update(decision.kind for decision in now.values())
-    for operator in {**then, **now}:
-        old, new = then.get(operator), now.get(operator)
+    for subject in {**then, **now}:
+        old, new = then.get(subject), now.get(subject)
         if old is not None and new is not None and _substance(old) == _substance(new):
             report.agreed += 1
         else:
-            report.differences.append(Difference(replayed.time_s, operator, old, new))
+            report.differences.append(Difference(replayed.time_s, subject, old, new))
 
 
 def _wanted(decisions: Sequence[Decision]) -> dict[str, Decision]:
-    return {decision.operator: decision for decision in decisions if not isinstance(decision, Hold)}
+    return {decision.subject: decision for decision in decisions if not isinstance(decision, Hold)}
 
 
 def _substance(decision: Decision) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """What is promised and what it may cost: latency SLAs, executor budgets, and both together as a goal."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rheostat.duration import Duration, human, positive_seconds
 from rheostat.errors import ConfigError
+from rheostat.names import OperatorName
 from rheostat.topology import Topology
 
 
@@ -18,8 +20,8 @@ class SLA:
 
     latency_s: float
     window_s: float
-    operator: str | None
-    path: tuple[str, ...] | None
+    operator: OperatorName | None
+    path: tuple[OperatorName, ...] | None
 
     def __init__(
         self,
@@ -34,8 +36,8 @@ class SLA:
         freeze = object.__setattr__
         freeze(self, "latency_s", positive_seconds(latency, "SLA latency"))
         freeze(self, "window_s", positive_seconds(window, "SLA window"))
-        freeze(self, "operator", operator)
-        freeze(self, "path", None if path is None else tuple(path))
+        freeze(self, "operator", None if operator is None else OperatorName(operator))
+        freeze(self, "path", None if path is None else tuple(map(OperatorName, path)))
 
     @classmethod
     def parse(cls, text: str, *, operator: str | None = None, path: Sequence[str] | None = None) -> "SLA":
@@ -45,10 +47,8 @@ class SLA:
 
     def check(self, topology: Topology) -> None:
         """Refuse an SLA whose operator or path `topology` does not have."""
-        if self.operator is not None:
-            topology.operator(self.operator)
-        for step in self.path or ():
-            topology.operator(step)
+        topology.operators.check([] if self.operator is None else [self.operator])
+        topology.operators.check(self.path or ())
         for one, other in zip(self.path or (), (self.path or ())[1:], strict=False):
             if other not in {stream.consumer for stream in topology.out_of(one)}:
                 raise ConfigError(f"SLA path {' -> '.join(self.path or ())}: no stream leads from {one!r} to {other!r}")
@@ -57,6 +57,17 @@ class SLA:
         scope = f" at {self.operator}" if self.operator else ""
         scope = f" along {' -> '.join(self.path)}" if self.path else scope
         return f"{human(self.latency_s)} over {human(self.window_s)}{scope}"
+
+
+class ExecutorBounds(NamedTuple):
+    """The fewest and the most executors that a pool may have; `most` is infinite when nothing bounds it."""
+
+    least: int
+    most: float
+
+    def clamp(self, executors: float) -> int:
+        """The allowed number nearest to `executors`."""
+        return int(max(self.least, min(executors, self.most)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +92,7 @@ class Budget:
 
     def check(self, topology: Topology) -> None:
         """Refuse bounds for unknown operators, and totals below what the operators need at least."""
-        for name in (*self.least, *self.most):
-            topology.operator(name)
+        topology.operators.check((*self.least, *self.most))
         needed = sum(self.minimum(name) for name in topology.operators)
         if self.total is not None and needed > self.total:
             raise ConfigError(
@@ -90,12 +100,18 @@ class Budget:
                 f"{topology.name!r} need at least"
             )
 
-    def minimum(self, operator: str) -> int:
+    def minimum(self, operator: OperatorName) -> int:
         return self.least.get(operator, 1)
 
-    def maximum(self, operator: str) -> float:
+    def maximum(self, operator: OperatorName) -> float:
         """The most executors that `operator` may have; infinite when nothing bounds it."""
         return min(self.most.get(operator, math.inf), math.inf if self.total is None else self.total)
+
+    def bounds(self, operators: Collection[OperatorName]) -> ExecutorBounds:
+        """Of a pool that serves `operators`: what all of them need, and none of them forbids."""
+        least = max((self.minimum(operator) for operator in operators), default=1)
+        most = min((self.maximum(operator) for operator in operators), default=math.inf)
+        return ExecutorBounds(least, max(least, most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +132,7 @@ class Goal:
         """The SLA of the whole topology, if one is given."""
         return next((sla for sla in self.slas if sla.operator is None and sla.path is None), None)
 
-    def sla_of(self, operator: str) -> SLA | None:
+    def sla_of(self, operator: OperatorName) -> SLA | None:
         """The SLA given for `operator` itself, if any."""
         return next((sla for sla in self.slas if sla.operator == operator), None)
 

@@ -10,6 +10,8 @@ from functools import cached_property
 
 import msgspec
 
+from rheostat.names import OperatorName, PoolName
+
 
 class ExecutorPhase(StrEnum):
     """The life of an executor, in this order."""
@@ -48,10 +50,10 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class OperatorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One operator. `queued` counts what arrived and is neither completed nor lost, work under way included.
 
-    `grouping` is how its records are spread now, `groupings` are all the ways in which they can be.
+    `grouping` is how its records are spread now.
     """
 
-    name: str
+    name: OperatorName
     arrived: int | None = None
     completed: int | None = None
     lost: int | None = None
@@ -63,7 +65,6 @@ class OperatorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     service_scv: float | None = None
     batch: Batch | None = None
     grouping: str | None = None
-    groupings: tuple[str, ...] = ()
 
 
 class ExecutorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -72,7 +73,7 @@ class ExecutorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     `busy_s` is useful time: processing and (de)serialisation. `cpu_s` is processor time.
     """
 
-    pool: str
+    pool: PoolName
     id: int
     phase: ExecutorPhase
     arrived: int | None = None
@@ -89,7 +90,7 @@ class ExecutorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class SubstreamState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One substream of a keyed operator; `executor` is where it is served now, None while it is on its way."""
 
-    operator: str
+    operator: OperatorName
     index: int
     executor: int | None = None
     arrived: int | None = None
@@ -102,7 +103,7 @@ class StreamState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What went over one stream so far."""
 
     name: str
-    consumer: str
+    consumer: OperatorName
     rows: int | None = None
     bytes: int | None = None
 
@@ -124,7 +125,7 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True, dict=True):
     """Everything measured at `time_s`. `problems` says in words what could not be measured."""
 
     time_s: float
-    operators: tuple[OperatorState, ...]
+    operator_states: tuple[OperatorState, ...]
     executors: tuple[ExecutorState, ...] = ()
     substreams: tuple[SubstreamState, ...] = ()
     streams: tuple[StreamState, ...] = ()
@@ -133,31 +134,31 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True, dict=True):
     problems: tuple[str, ...] = ()
 
     @cached_property
-    def operator(self) -> dict[str, OperatorState]:
+    def operators(self) -> dict[OperatorName, OperatorState]:
         """The operators by name."""
-        return {state.name: state for state in self.operators}
+        return {state.name: state for state in self.operator_states}
 
     @cached_property
-    def _by_pool(self) -> dict[str, tuple[ExecutorState, ...]]:
-        pools: dict[str, list[ExecutorState]] = {}
+    def _by_pool(self) -> dict[PoolName, tuple[ExecutorState, ...]]:
+        pools: dict[PoolName, list[ExecutorState]] = {}
         for executor in self.executors:
             pools.setdefault(executor.pool, []).append(executor)
         return {pool: tuple(members) for pool, members in pools.items()}
 
     @cached_property
-    def _by_operator(self) -> dict[str, tuple[SubstreamState, ...]]:
-        operators: dict[str, list[SubstreamState]] = {}
+    def _by_operator(self) -> dict[OperatorName, tuple[SubstreamState, ...]]:
+        operators: dict[OperatorName, list[SubstreamState]] = {}
         for substream in self.substreams:
             operators.setdefault(substream.operator, []).append(substream)
         return {name: tuple(members) for name, members in operators.items()}
 
-    def executors_of(self, pool: str) -> tuple[ExecutorState, ...]:
+    def executors_of(self, pool: PoolName) -> tuple[ExecutorState, ...]:
         """Every executor of `pool`, whatever its phase."""
         return self._by_pool.get(pool, ())
 
-    def active(self, pool: str) -> Iterator[ExecutorState]:
+    def active(self, pool: PoolName) -> Iterator[ExecutorState]:
         """The executors of `pool` that serve now."""
         return (e for e in self.executors_of(pool) if e.phase is ExecutorPhase.ACTIVE)
 
-    def substreams_of(self, operator: str) -> tuple[SubstreamState, ...]:
+    def substreams_of(self, operator: OperatorName) -> tuple[SubstreamState, ...]:
         return self._by_operator.get(operator, ())

@@ -10,7 +10,10 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from rheostat.capabilities import Capabilities
 from rheostat.clock import Clock, ManualClock
+from rheostat.grouping.check import NAMES as GROUPINGS
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import (
     ExecutorPhase,
@@ -35,7 +38,8 @@ class FakePlant:
 
     Each source emits at `arrival_rate`, each executor serves at `service_rate` (a number, or one for each
     operator). What a new plan wants for an operator becomes real `settle_s` after it was applied. What was
-    applied is in `applied`. Snapshots put into `script` are shown before its own; an error put into `failures` under
+    applied is in `applied`. It can group stateless operators and place executors, unless other `capabilities` are set.
+    Snapshots put into `script` are shown before its own; an error put into `failures` under
     "observe", "apply" or "reached" is raised there until it is taken out; `obstacles` is what `apply` returns,
     and while there are any no plan becomes real.
     """
@@ -56,10 +60,12 @@ class FakePlant:
         self.script: deque[Snapshot] = deque()
         self.failures: dict[str, Exception] = {}
         self.obstacles: tuple[str, ...] = ()
+        stateless = [name for name, operator in topology.operators.items() if not operator.keyed]
+        self.capabilities = Capabilities(can_place=True, groupings=dict.fromkeys(stateless, GROUPINGS))
         self._arrival_rate = arrival_rate
         self.settle_s = settle_s
         self._running = self._wanted = plan or Plan.initial(topology)
-        self._wanted_since_s: dict[str, float] = {}
+        self._wanted_since_s: dict[OperatorName, float] = {}
         self._flowed_until_s = self.clock.now()
         self._emitted = dict.fromkeys(topology.sources, 0.0)
         self._sent: dict[str, float] = {}
@@ -82,10 +88,10 @@ class FakePlant:
         self._settle()
         return self.obstacles
 
-    def reached(self, plan: Plan) -> frozenset[str]:
+    def reached(self, plan: Plan) -> frozenset[PoolName]:
         self._raise("reached")
         self._settle()
-        return frozenset(name for name in self.topology.operators if _same(plan, self._running, name))
+        return plan.pools_within([name for name in self.topology.operators if _same(plan, self._running, name)])
 
     def _raise(self, where: str) -> None:
         if where in self.failures:
@@ -129,15 +135,15 @@ class FakePlant:
         )
 
 
-def _parts(plan: Plan, operator: str) -> tuple[object, ...]:
+def _parts(plan: Plan, operator: OperatorName) -> tuple[object, ...]:
     return plan.pool(operator), plan.assignment.get(operator), plan.grouping.get(operator)
 
 
-def _same(one: Plan, other: Plan, operator: str) -> bool:
+def _same(one: Plan, other: Plan, operator: OperatorName) -> bool:
     return _parts(one, operator) == _parts(other, operator)
 
 
-def _with(running: Plan, wanted: Plan, operator: str) -> Plan:
+def _with(running: Plan, wanted: Plan, operator: OperatorName) -> Plan:
     """What runs, with one operator as it is wanted."""
     pool = running.pool_of[operator]
     return msgspec.structs.replace(
@@ -151,7 +157,7 @@ def _with(running: Plan, wanted: Plan, operator: str) -> Plan:
 class _Flow:
     """The records of one operator, as real numbers; executors and substreams get equal shares of them."""
 
-    def __init__(self, name: str, service_rate: float) -> None:
+    def __init__(self, name: OperatorName, service_rate: float) -> None:
         self.latency: Latency | None = None
         self._name = name
         self._service_rate = service_rate
@@ -182,7 +188,7 @@ class _Flow:
         states = [self._executor(pool, number) for number in serving]
         return states + [ExecutorState(pool, n, ExecutorPhase.STARTING) for n in starting if n not in serving]
 
-    def _executor(self, pool: str, number: int) -> ExecutorState:
+    def _executor(self, pool: PoolName, number: int) -> ExecutorState:
         arrived, completed = self._by_executor.get(number, (0.0, 0.0))
         busy_s = completed / self._service_rate
         return ExecutorState(pool, number, ExecutorPhase.ACTIVE, int(arrived), int(completed), busy_s=busy_s)

@@ -19,12 +19,16 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rheostat.errors import TopologyError, nearest
 from rheostat.graph import reachable, spectral_radius, strong_components
+from rheostat.names import OperatorName
+
+if TYPE_CHECKING:
+    import rheostat
 
 DEFAULT_SUBSTREAMS = 16
 
@@ -120,11 +124,32 @@ class Stream:
 
     name: str
     producer: str
-    consumer: str
+    consumer: OperatorName
     selectivity: float
 
     def __str__(self) -> str:
         return f"{self.name}->{self.consumer}"
+
+
+class Operators(dict[OperatorName, Operator]):
+    """The operators of a topology by name. An unknown name is an error that suggests the one meant."""
+
+    def __init__(self, topology: str, operators: Iterable[Operator]) -> None:
+        super().__init__({OperatorName(operator.name): operator for operator in operators})
+        self._topology = topology
+
+    if TYPE_CHECKING:
+
+        def __getitem__(self, name: str) -> Operator:
+            """Any name may be looked up."""
+
+    def __missing__(self, name: str) -> Operator:
+        raise TopologyError(f"topology {self._topology!r} has no operator {name!r}; {nearest(name, self)}")
+
+    def check(self, names: Iterable[str]) -> None:
+        """Refuse the first of `names` that is unknown."""
+        for name in names:
+            _ = self[name]
 
 
 @dataclass(frozen=True)
@@ -149,38 +174,50 @@ class Topology:
         return {part.name: part for part in self.parts if isinstance(part, Source)}
 
     @cached_property
-    def operators(self) -> dict[str, Operator]:
+    def operators(self) -> "Operators":
         """By name, in the order of declaration (which also breaks ties)."""
-        return {part.name: part for part in self.parts if isinstance(part, Operator)}
+        return Operators(self.name, [part for part in self.parts if isinstance(part, Operator)])
 
     @cached_property
     def streams(self) -> tuple[Stream, ...]:
         return tuple(
-            Stream(name, self._written[name][0], operator.name, self._written[name][1])
-            for operator in self.operators.values()
-            for name in operator.inputs
+            Stream(stream, self._written[stream][0], name, self._written[stream][1])
+            for name, operator in self.operators.items()
+            for stream in operator.inputs
         )
 
     @cached_property
-    def terminals(self) -> tuple[str, ...]:
+    def terminals(self) -> tuple[OperatorName, ...]:
         """Operators from which records leave the topology: nobody reads what they write."""
         read = {stream.name for stream in self.streams}
         return tuple(
-            operator.name
-            for operator in self.operators.values()
+            name
+            for name, operator in self.operators.items()
             if not any(stream in read for stream in operator.selectivities)
         )
 
     @cached_property
     def routing(self) -> np.ndarray:
         """P of the traffic equations: mean records into operator j for one record processed by operator i."""
-        position = {name: index for index, name in enumerate(self.operators)}
+        position: dict[str, int] = {name: index for index, name in enumerate(self.operators)}
         matrix = np.zeros((len(position), len(position)))
         for stream in self.streams:
             if stream.producer in position:
                 matrix[position[stream.producer], position[stream.consumer]] += stream.selectivity
         matrix.setflags(write=False)
         return matrix
+
+    def start(self, **options: Any) -> "rheostat.Pipeline":
+        """Start it on Spark under control, with the arguments of `rheostat.start`. Needs PySpark."""
+        import rheostat
+
+        return rheostat.start(self, **options)
+
+    def run(self, **options: Any) -> None:
+        """Run it on Spark until it ends, with the arguments of `rheostat.run`. Needs PySpark."""
+        import rheostat
+
+        rheostat.run(self, **options)
 
     def into(self, operator: str) -> tuple[Stream, ...]:
         """The streams that `operator` reads."""
@@ -189,15 +226,6 @@ class Topology:
     def out_of(self, producer: str) -> tuple[Stream, ...]:
         """The streams that others read from `producer`, once for each reader."""
         return tuple(stream for stream in self.streams if stream.producer == producer)
-
-    def operator(self, name: str) -> Operator:
-        """The operator called `name`, or an error that suggests the one meant."""
-        try:
-            return self.operators[name]
-        except KeyError:
-            raise TopologyError(
-                f"topology {self.name!r} has no operator {name!r}; {nearest(name, self.operators)}"
-            ) from None
 
     def fingerprint(self) -> str:
         """Equal for topologies whose state and journals can be exchanged: same names, streams and substreams."""
@@ -267,7 +295,7 @@ class Topology:
                 )
 
     def _check_loops(self) -> None:
-        position = {name: index for index, name in enumerate(self.operators)}
+        position: dict[str, int] = {name: index for index, name in enumerate(self.operators)}
         for component in strong_components(self._successors):
             members = [position[name] for name in component if name in position]
             gain = spectral_radius(self.routing[np.ix_(members, members)])

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
+from rheostat.capabilities import Capabilities
 from rheostat.clock import ManualClock
 from rheostat.decision import Effect, Fuse, Hold, Move, Regroup, Scale, Split, Transfer
 from rheostat.errors import ConfigError, JournalError
@@ -17,7 +18,7 @@ from rheostat.journal.goal_record import GoalRecord
 from rheostat.journal.records import Run
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
-from rheostat.loop.turn import Outcome, Problem, Ruling, Turn, Verdict
+from rheostat.loop.turn import LoopProblem, Outcome, Ruling, Turn, Verdict
 from rheostat.plan import Plan
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
@@ -77,7 +78,7 @@ def period(time_s=10.0, before=PLAN, plan=None, snapshot=None, **more):
 
 
 def scale(executors):
-    return Scale(operator="part", executors=executors, reason="test", predicted=Effect(0.5, 0.6, executors))
+    return Scale(pool="part", executors=executors, reason="test", predicted=Effect(0.5, 0.6, executors))
 
 
 def accepted(plan, executors):
@@ -99,18 +100,22 @@ def journal(request, path):
 
 
 def test_a_snapshot_comes_back_as_it_was(journal):
-    journal.write(period(snapshot=FULL_SNAPSHOT, settling=frozenset(["part", "split"])))
+    offered = Capabilities(can_fuse=True, groupings={"split": ("osg",)}, free_executors=3)
+    journal.write(period(snapshot=FULL_SNAPSHOT, capabilities=offered, settling=frozenset(["part", "split"])))
     [recorded] = journal.recorded(1)
-    assert recorded.snapshot == FULL_SNAPSHOT
+    assert (recorded.snapshot, recorded.capabilities) == (FULL_SNAPSHOT, offered)
     assert (recorded.plan, recorded.settling, recorded.run) == (PLAN, {"part", "split"}, 1)
 
 
 def test_every_kind_of_decision_comes_back_with_what_became_of_it(journal):
     after, verdict = accepted(PLAN, 3)
-    move = Move(operator="total", reason="b", moves=(Transfer((1, 2), 0, 1),))
+    move = Move(operator="total", reason="b", transfers=(Transfer((1, 2), 0, 1),))
     regroup = Regroup(operator="split", reason="c", grouping="osg")
-    fuse, split = Fuse(operator="part", reason="d", others=("split",)), Split(operator="part", reason="e", executors=2)
-    hold = Hold(operator="split", reason="fine", predicted=Effect(utilisation=0.5))
+    fuse, split = (
+        Fuse(operators=("split", "part"), reason="d"),
+        Split(operators=("split", "part"), reason="e", executors=2),
+    )
+    hold = Hold(pool="split", reason="fine", predicted=Effect(utilisation=0.5))
     verdicts = (
         verdict,
         Verdict(move, Ruling.REFUSED, "paused"),
@@ -148,13 +153,13 @@ def test_plans_come_back_by_revision_and_a_snapshot_knows_the_one_that_was_in_fo
 
 
 def test_problems_come_back_in_order(journal):
-    journal.write(period(10.0, news=(Problem("observe", "down"),)))
-    journal.note(12.0, [Problem("apply", "full")])
-    journal.write(Turn(time_s=20.0, before=PLAN, plan=PLAN, news=(Problem("observe"),)))
+    journal.write(period(10.0, problem_changes=(LoopProblem("observe", "down"),)))
+    journal.note(12.0, [LoopProblem("apply", "full")])
+    journal.write(Turn(time_s=20.0, before=PLAN, plan=PLAN, problem_changes=(LoopProblem("observe"),)))
     assert journal.problems() == [
-        (10.0, Problem("observe", "down")),
-        (12.0, Problem("apply", "full")),
-        (20.0, Problem("observe")),
+        (10.0, LoopProblem("observe", "down")),
+        (12.0, LoopProblem("apply", "full")),
+        (20.0, LoopProblem("observe")),
     ]
     assert len(list(journal.recorded(1))) == 1
 
@@ -164,21 +169,21 @@ def test_a_new_journal_has_nothing_to_resume(path):
         assert journal.resume(TOPOLOGY) is None
 
 
-def test_resuming_finds_the_plan_the_last_act_and_what_is_under_way(journal):
+def test_resuming_finds_the_plan_the_last_action_and_what_is_pending(journal):
     first, one = accepted(PLAN, 3)
     second, other = accepted(first, 4)
     journal.write(period(10.0, plan=first, verdicts=(one,)))
     journal.write(period(20.0, first, plan=second, verdicts=(other,)))
     journal.write(period(30.0, second))
     resumed = journal.resume(TOPOLOGY)
-    assert (resumed.plan, resumed.last_act_s) == (second, 20.0)
-    assert [(each.revision, each.operator, each.time_s) for each in resumed.under_way] == [(2, "part", 20.0)]
+    assert (resumed.plan, resumed.last_action_s) == (second, 20.0)
+    assert [(each.revision, each.pool, each.accepted_s) for each in resumed.pending] == [(2, "part", 20.0)]
     journal.write(period(40.0, second, outcomes=(Outcome(2, note="done"), Outcome(1, note="replaced"))))
-    assert journal.resume(TOPOLOGY).under_way == ()
+    assert journal.resume(TOPOLOGY).pending == ()
 
 
-def test_a_starting_plan_is_no_act(journal):
-    assert journal.resume(TOPOLOGY).last_act_s is None
+def test_a_starting_plan_is_no_action(journal):
+    assert journal.resume(TOPOLOGY).last_action_s is None
 
 
 def test_the_last_observations_are_found_over_runs(journal):
@@ -316,7 +321,7 @@ def test_a_turn_is_written_whole_or_not_at_all(journal):
     after, verdict = accepted(PLAN, 3)
     journal.write(period(10.0, plan=after, verdicts=(verdict,)))
     with pytest.raises(JournalError, match="UNIQUE"):
-        journal.write(period(20.0, plan=after, verdicts=(verdict,), news=(Problem("x", "y"),)))
+        journal.write(period(20.0, plan=after, verdicts=(verdict,), problem_changes=(LoopProblem("x", "y"),)))
     assert len(list(journal.recorded(1))) == 1
     assert journal.problems() == []
     journal.write(period(30.0, after))
@@ -326,7 +331,7 @@ def test_a_null_journal_takes_everything_and_gives_nothing():
     journal = NullJournal()
     journal.begin(run(), PLAN)
     journal.write(period())
-    journal.note(1.0, [Problem("x", "y")])
+    journal.note(1.0, [LoopProblem("x", "y")])
     assert (journal.resume(TOPOLOGY), journal.last_recorded(5)) == (None, [])
     journal.close()
 
@@ -363,7 +368,7 @@ def work(path, told, start_s, on_statement=None, on_turn=()):
     journal_file.sqlite3 = SimpleNamespace(connect=traced, Error=sqlite3.Error, Connection=sqlite3.Connection)
     goal = Goal(CRASHING, budget=Budget(total=9))
     with Journal(path, keep_snapshots=150) as journal:
-        options = LoopOptions("10s", memory=20)
+        options = LoopOptions("10s", history=20)
         plant = TellingPlant(told, start_s)
         Controller(plant, make_policy("threshold", goal), goal, journal, options, listeners=on_turn).run()
 

@@ -1,12 +1,11 @@
 """A policy that decides what it is told, and a loop around it, turn by turn."""
 
 from collections import deque
-from typing import ClassVar
 
 from rheostat.decision import Scale
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
-from rheostat.policies.policy import PolicyOptions
+from rheostat.policies.policy import Policy, PolicyOptions
 from rheostat.sla import Budget, Goal
 from rheostat.topology import Operator, Source, Topology
 
@@ -16,15 +15,11 @@ TOPOLOGY = Topology(
 GOAL = Goal(TOPOLOGY, budget=Budget(total=12))
 
 
-class Scripted:
+class Scripted(Policy):
     """Decides what it is told, one list of decisions after the other, then nothing; remembers what it was shown."""
 
-    name: ClassVar[str] = "scripted"
-    summary: ClassVar[str] = "for tests"
-    Options = PolicyOptions
-
     def __init__(self, *script, smoothing="none"):
-        self.options = PolicyOptions(smoothing=smoothing)
+        super().__init__(GOAL, PolicyOptions(smoothing=smoothing))
         self.script = deque(script)
         self.shown = []
 
@@ -36,8 +31,8 @@ class Scripted:
         return decided
 
 
-def scale(executors, operator="count", **more):
-    return [Scale(operator=operator, executors=executors, reason="test", **more)]
+def scale(executors, pool="count", **more):
+    return [Scale(pool=pool, executors=executors, reason="test", **more)]
 
 
 def controller(plant, policy, *, journal=None, listeners=(), goal=GOAL, plan=None, **options):
@@ -48,7 +43,7 @@ def turns(loop, plant, number):
     """`number` turns, a period apart, of which the first two only measure (rates need two snapshots)."""
     periods = []
     for _ in range(number):
-        periods.append(loop.step())
+        periods.append(loop.turn())
         plant.clock.wait_until(plant.clock.now() + 10.0)
     return periods
 

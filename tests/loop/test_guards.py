@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Fuse, Hold, Location, Move, Place, Regroup, Scale, Split, Transfer
 from rheostat.loop.guards import Context, arbitrate
 from rheostat.loop.options import LoopOptions
@@ -24,6 +25,9 @@ TOPOLOGY = Topology(
     ],
 )
 PLAN = Plan.initial(TOPOLOGY, 2)
+ANYTHING = Capabilities(
+    can_fuse=True, can_place=True, groupings=dict.fromkeys(TOPOLOGY.operators, ("osg", "load_aware"))
+)
 MEASURED = OperatorMeasures(arrival_rate=10.0, completion_rate=10.0)
 
 
@@ -36,17 +40,17 @@ def context(plan=PLAN, budget=None, options=None, age_s=0.0, unmeasured=(), **mo
         snapshot=Snapshot(1000.0 - age_s, ()),
         measured=Measures(10.0, operators),
         plan=plan,
-        **more,
+        **{"capabilities": ANYTHING, **more},
     )
 
 
-def scale(operator, executors, **more):
-    return Scale(operator=operator, executors=executors, reason="test", **more)
+def scale(pool, executors, **more):
+    return Scale(pool=pool, executors=executors, reason="test", **more)
 
 
 def judged(*decisions, **more):
     verdicts, plan = arbitrate(decisions, context(**more))
-    return [(verdict.decision.operator, verdict.ruling.value, verdict.why) for verdict in verdicts], plan
+    return [(verdict.decision.subject, verdict.ruling.value, verdict.why) for verdict in verdicts], plan
 
 
 def refusal(decision, **more):
@@ -68,68 +72,71 @@ def test_a_decision_that_nothing_speaks_against_leads_to_its_plan_and_is_named_b
 
 
 def test_a_hold_is_neither_accepted_nor_refused():
-    assert judged(Hold(operator="sum", reason="fine")) == ([("sum", "held", "")], PLAN)
+    assert judged(Hold(pool="sum", reason="fine")) == ([("sum", "held", "")], PLAN)
 
 
 def test_nothing_is_done_while_paused():
-    assert refusal(scale("sum", 3), paused=True) == "paused"
+    assert refusal(scale("sum", 3), paused=True) == "the controller is paused"
 
 
 def test_nothing_is_done_on_a_stale_snapshot():
-    assert refusal(scale("sum", 1), age_s=31.0) == "the snapshot is 31s old; at most 30s is allowed"
+    assert refusal(scale("sum", 1), age_s=31.0) == "the snapshot is 31s old, more than the 30s allowed"
     assert accepts(scale("sum", 1), age_s=30.0)
     assert refusal(scale("sum", 1), age_s=6.0, options=LoopOptions("10s", max_age="5s"))
 
 
 @pytest.mark.parametrize("executors", [1, 3])
 def test_nothing_is_done_about_an_operator_that_could_not_be_measured(executors):
-    assert refusal(scale("sum", executors), unmeasured=["sum"]) == "the arrivals at 'sum' could not be measured"
+    assert refusal(scale("sum", executors), unmeasured=["sum"]) == "the arrival rate of 'sum' was not measured"
     assert accepts(scale("sum", executors), unmeasured=["split"])
 
 
-def test_an_operator_has_one_treatment_at_a_time():
-    assert refusal(scale("sum", 3), settling=frozenset(["sum"])) == "a treatment of sum is under way"
+def test_a_pool_has_one_action_at_a_time():
+    assert refusal(scale("sum", 3), settling=frozenset(["sum"])) == "pool sum is still settling after the last action"
     assert accepts(scale("sum", 3), settling=frozenset(["split"]))
 
 
 def test_operators_that_share_a_pool_are_treated_as_one():
     shared = Plan(0, {"both": PoolPlan.of(2), "sum": PoolPlan.of(1)}, {"split": "both", "part": "both", "sum": "sum"})
-    why = refusal(scale("split", 3), plan=shared, settling=frozenset(["part"]))
-    assert why == "a treatment of part is under way"
-    assert "the arrivals at 'part'" in refusal(scale("split", 3), plan=shared, unmeasured=["part"])
-    assert "'part': at most 2" in refusal(scale("split", 3), plan=shared, budget=Budget(most={"part": 2}))
+    regroup = Regroup(operator="split", grouping="osg", reason="test")
+    assert (
+        refusal(regroup, plan=shared, settling=frozenset(["both"]))
+        == "pool both is still settling after the last action"
+    )
+    assert "the arrival rate of 'part'" in refusal(scale("both", 3), plan=shared, unmeasured=["part"])
+    assert "'both', which may have 2 at most" in refusal(scale("both", 3), plan=shared, budget=Budget(most={"part": 2}))
 
 
-def test_T_ra_must_pass_between_two_acts():
-    options = LoopOptions("10s", t_ra="1m")
-    assert refusal(scale("sum", 3), options=options, last_act_s=950.0) == "T_ra: 10s must pass until the next act"
-    assert accepts(scale("sum", 3), options=options, last_act_s=940.0)
-    assert accepts(scale("sum", 3), options=options, last_act_s=None)
+def test_the_cooldown_must_pass_between_two_actions():
+    options = LoopOptions("10s", cooldown="1m")
+    assert refusal(scale("sum", 3), options=options, last_action_s=950.0) == "cooldown of 1m: 10s left"
+    assert accepts(scale("sum", 3), options=options, last_action_s=940.0)
+    assert accepts(scale("sum", 3), options=options, last_action_s=None)
 
 
-def test_decisions_of_one_turn_are_one_act():
-    rulings, plan = judged(scale("sum", 3), scale("split", 3), options=LoopOptions(t_ra="1h"))
+def test_decisions_of_one_turn_are_one_action():
+    rulings, plan = judged(scale("sum", 3), scale("split", 3), options=LoopOptions(cooldown="1h"))
     assert [ruling for _, ruling, _ in rulings] == ["accepted", "accepted"]
     assert plan.revision == 2
 
 
 @pytest.mark.parametrize(
-    "options", [LoopOptions(dry_run=True), LoopOptions(t_ra="forever"), LoopOptions(t_ra=math.inf)]
+    "options", [LoopOptions(dry_run=True), LoopOptions(cooldown="forever"), LoopOptions(cooldown=math.inf)]
 )
 def test_a_dry_run_judges_everything_and_changes_nothing(options):
     rulings, plan = judged(
-        scale("sum", 3), scale("split", 4), options=options, budget=Budget(total=8), last_act_s=999.0
+        scale("sum", 3), scale("split", 4), options=options, budget=Budget(total=8), last_action_s=999.0
     )
     assert rulings == [
         ("sum", "dry-run", "dry run"),
-        ("split", "refused", "9 executors in all: the budget is 8"),
+        ("split", "refused", "9 executors in all, more than the budget of 8"),
     ]
     assert plan == PLAN
 
 
 def test_records_of_one_key_are_not_spread_unless_somebody_merges_them():
     regroup = {name: Regroup(operator=name, grouping="load_aware", reason="test") for name in TOPOLOGY.operators}
-    assert "'sum' is keyed by 'word' and nothing merges behind it" in refusal(regroup["sum"])
+    assert "'sum' is keyed by 'word' and no operator merges its partial results" in refusal(regroup["sum"])
     assert accepts(regroup["part"])
     assert accepts(regroup["split"])
 
@@ -138,50 +145,95 @@ def test_records_of_one_key_are_not_spread_unless_somebody_merges_them():
     "decision",
     [
         scale("sum", 2),
-        Move(operator="sum", moves=(), reason="test"),
-        Place(operator="sum", locations={}, reason="test"),
+        Move(operator="sum", transfers=(), reason="test"),
+        Place(pool="sum", locations={}, reason="test"),
     ],
 )
-def test_a_decision_without_a_change_does_not_use_up_the_next_act(decision):
-    assert refusal(decision) == "it changes nothing"
+def test_a_decision_without_a_change_does_not_use_up_the_cooldown(decision):
+    assert refusal(decision) == "nothing would change"
 
 
 def test_a_decision_that_does_not_fit_the_plan_is_refused_in_the_plans_words():
-    move = Move(operator="sum", moves=(Transfer((0,), 1, 0),), reason="test")
+    move = Move(operator="sum", transfers=(Transfer((0,), 1, 0),), reason="test")
     assert refusal(move) == "substream 0 of 'sum' is not on executor 1"
     assert "did you mean 'sum'" in refusal(scale("summ", 3))
-    assert "no such executor" in refusal(Place(operator="sum", locations={9: Location("n")}, reason="test"))
+    assert "no such executor" in refusal(Place(pool="sum", locations={9: Location("n")}, reason="test"))
 
 
 def test_what_is_not_measured_because_it_is_fused_speaks_against_nothing():
-    fused = PLAN.after(Fuse(operator="part", reason="", others=("split",)))
-    assert accepts(scale("split", 3), plan=fused, unmeasured=("part",))
-    assert accepts(Split(operator="part", reason=""), plan=fused, unmeasured=("part",))
+    fused = PLAN.after(Fuse(operators=("split", "part"), reason=""))
+    assert accepts(scale("part", 3), plan=fused, unmeasured=("part",))
+    assert accepts(Split(operators=("split", "part"), reason=""), plan=fused, unmeasured=("part",))
     assert (
-        refusal(scale("part", 3), plan=fused, unmeasured=("split",)) == "the arrivals at 'split' could not be measured"
+        refusal(scale("part", 3), plan=fused, unmeasured=("split",)) == "the arrival rate of 'split' was not measured"
     )
 
 
-def test_fusing_is_refused_while_one_of_the_operators_is_under_treatment():
-    fuse = Fuse(operator="part", reason="", others=("split",))
-    assert refusal(fuse, settling=frozenset({"split"})) == "a treatment of split is under way"
+def test_fusing_is_refused_while_one_of_the_operators_is_settling():
+    fuse = Fuse(operators=("split", "part"), reason="")
+    assert refusal(fuse, settling=frozenset({"split"})) == "pool split is still settling after the last action"
 
 
 def test_operators_that_form_no_chain_are_not_fused_and_the_reason_is_said():
-    fuse = Fuse(operator="sum", reason="", others=("split",))
+    fuse = Fuse(operators=("split", "sum"), reason="")
     assert refusal(fuse) == "'sum' does not read what 'split' writes, and nothing else"
 
 
-def test_a_second_decision_on_the_same_operator_is_refused():
+@pytest.mark.parametrize(
+    ("decision", "why"),
+    [
+        (Fuse(operators=("split", "part"), reason=""), "the plant can neither fuse nor split operators while they run"),
+        (Place(pool="sum", locations={0: Location("n")}, reason=""), "the plant cannot put executors on nodes"),
+        (
+            Regroup(operator="split", grouping="load_aware", reason=""),
+            "the plant cannot group 'split' by 'load_aware'; it offers osg, by-key:",
+        ),
+        (
+            Regroup(operator="part", grouping="osg", reason=""),
+            "the plant cannot group 'part' by 'osg'; it offers none",
+        ),
+    ],
+)
+def test_what_the_plant_cannot_do_is_refused(decision, why):
+    offered = Capabilities(groupings={"split": ("osg", "by-key:")})
+    assert refusal(decision, capabilities=offered) == why
+    assert accepts(Regroup(operator="split", grouping="by-key:word", reason=""), capabilities=offered)
+
+
+def test_a_second_decision_on_the_same_pool_is_refused():
     rulings, plan = judged(scale("sum", 3), scale("sum", 4))
-    assert rulings == [("sum", "accepted", ""), ("sum", "refused", "a second decision on 'sum'")]
+    assert rulings == [("sum", "accepted", ""), ("sum", "refused", "a second decision in the same turn about sum")]
     assert plan.size("sum") == 3
+
+
+SHARED = Plan.initial(TOPOLOGY, 2, shared=[("split", "part")])
+REGROUP = Regroup(operator="split", grouping="osg", reason="test")
+MOVE = Move(operator="part", transfers=(Transfer((0,), 0, 1),), reason="test")
+
+
+@pytest.mark.parametrize(
+    "second",
+    [REGROUP, MOVE, Fuse(operators=("split", "part"), reason=""), Hold(pool="split+part", reason="")],
+    ids=lambda decision: decision.kind,
+)
+def test_a_pool_that_operators_share_is_decided_on_once_in_a_turn(second):
+    for decisions in ([scale("split+part", 5), second], [second, scale("split+part", 5)]):
+        rulings, plan = judged(*decisions, plan=SHARED)
+        assert [ruling for _, ruling, _ in rulings][1:] == ["refused"]
+        assert "a second decision in the same turn about" in rulings[1][2]
+        assert plan.revision <= 1
+
+
+def test_operators_that_share_a_pool_may_each_be_regrouped_or_have_substreams_moved():
+    rulings, plan = judged(REGROUP, MOVE, plan=SHARED)
+    assert [ruling for _, ruling, _ in rulings] == ["accepted", "accepted"]
+    assert (plan.grouping["split"], plan.assignment["part"][0]) == ("osg", 1)
 
 
 def test_bounds_hold_and_from_beyond_them_only_steps_towards_them_are_allowed():
     budget = Budget(least={"sum": 2}, most={"split": 2})
-    assert refusal(scale("sum", 1), budget=budget) == "1 executor for 'sum': at least 2 are needed"
-    assert refusal(scale("split", 3), budget=budget) == "3 executors for 'split': at most 2 are allowed"
+    assert refusal(scale("sum", 1), budget=budget) == "1 executor for pool 'sum', which needs 2 at least"
+    assert refusal(scale("split", 3), budget=budget) == "3 executors for pool 'split', which may have 2 at most"
     outside = Plan.initial(TOPOLOGY, {"split": 6, "part": 1, "sum": 1})
     narrow = Budget(least={"sum": 4}, most={"split": 2})
     assert accepts(scale("split", 4), budget=narrow, plan=outside)
@@ -189,7 +241,7 @@ def test_bounds_hold_and_from_beyond_them_only_steps_towards_them_are_allowed():
 
 
 def test_the_budget_holds_and_from_beyond_it_only_steps_down_are_allowed():
-    assert refusal(scale("sum", 3), budget=Budget(total=6)) == "7 executors in all: the budget is 6"
+    assert refusal(scale("sum", 3), budget=Budget(total=6)) == "7 executors in all, more than the budget of 6"
     beyond = Plan.initial(TOPOLOGY, 3)
     assert accepts(scale("sum", 2), budget=Budget(total=6), plan=beyond)
     assert refusal(scale("sum", 4), budget=Budget(total=6), plan=beyond)
@@ -213,11 +265,15 @@ decision = st.one_of(
     st.builds(scale, operators, number),
     st.builds(lambda o, n, leaving: scale(o, n, leaving=(leaving,)), operators, number, number),
     st.builds(
-        lambda o, i, s, t: Move(operator=o, moves=(Transfer((i,), s, t),), reason=""), operators, number, number, number
+        lambda o, i, s, t: Move(operator=o, transfers=(Transfer((i,), s, t),), reason=""),
+        operators,
+        number,
+        number,
+        number,
     ),
     st.builds(lambda o: Regroup(operator=o, grouping="round_robin", reason=""), operators),
-    st.builds(lambda o, n: Place(operator=o, locations={n: Location("a")}, reason=""), operators, number),
-    st.builds(lambda o: Hold(operator=o, reason=""), operators),
+    st.builds(lambda o, n: Place(pool=o, locations={n: Location("a")}, reason=""), operators, number),
+    st.builds(lambda o: Hold(pool=o, reason=""), operators),
 )
 situation = st.fixed_dictionaries(
     {
@@ -228,8 +284,8 @@ situation = st.fixed_dictionaries(
         "budget": st.builds(
             lambda total, most: Budget(total, most={"sum": most}), st.integers(3, 9), st.integers(1, 5)
         ),
-        "options": st.sampled_from([LoopOptions(), LoopOptions(t_ra="1m"), LoopOptions(dry_run=True)]),
-        "last_act_s": st.sampled_from([None, 100.0, 990.0]),
+        "options": st.sampled_from([LoopOptions(), LoopOptions(cooldown="1m"), LoopOptions(dry_run=True)]),
+        "last_action_s": st.sampled_from([None, 100.0, 990.0]),
     }
 )
 

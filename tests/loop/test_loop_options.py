@@ -7,9 +7,9 @@ from rheostat.loop.options import LoopOptions
 
 
 def test_durations_are_written_as_people_write_them():
-    options = LoopOptions("5s", t_ra="3m", max_age=7, settle="500ms", patience="1h")
-    assert (options.period_s, options.t_ra_s, options.max_age_s) == (5.0, 180.0, 7.0)
-    assert (options.settle_s, options.patience_s) == (0.5, 3600.0)
+    options = LoopOptions("5s", cooldown="3m", max_age=7, effect_window="500ms", action_timeout="1h")
+    assert (options.period_s, options.cooldown_s, options.max_age_s) == (5.0, 180.0, 7.0)
+    assert (options.effect_window_s, options.action_timeout_s) == (0.5, 3600.0)
     assert not options.dry_run
 
 
@@ -17,10 +17,10 @@ def test_a_snapshot_is_stale_after_three_periods_unless_told_otherwise():
     assert LoopOptions("5s").max_age_s == 15.0
 
 
-@pytest.mark.parametrize("t_ra", ["forever", math.inf])
-def test_an_endless_T_ra_is_the_passive_mode(t_ra):
-    options = LoopOptions(t_ra=t_ra)
-    assert (options.t_ra_s, options.dry_run) == (math.inf, True)
+@pytest.mark.parametrize("cooldown", ["forever", math.inf])
+def test_an_endless_cooldown_is_the_passive_mode(cooldown):
+    options = LoopOptions(cooldown=cooldown)
+    assert (options.cooldown_s, options.dry_run) == (math.inf, True)
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,10 @@ def test_an_endless_T_ra_is_the_passive_mode(t_ra):
     [
         ({"period": 0}, "period 0 must be longer than zero"),
         ({"period": "1us"}, "period '1us' is too short: give at least 1ms"),
-        ({"t_ra": "soon"}, "t_ra 'soon' is not a duration"),
+        ({"cooldown": "soon"}, "cooldown 'soon' is not a duration"),
         ({"max_age": -1}, "max_age -1 is not a duration"),
-        ({"patience": "0s"}, "patience '0s' must be longer than zero"),
-        ({"memory": -1}, "memory -1 must be a number of observations >= 0"),
+        ({"action_timeout": "0s"}, "action_timeout '0s' must be longer than zero"),
+        ({"history": -1}, "history -1 must be a number of observations >= 0"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_name(wrong, words):

@@ -37,39 +37,39 @@ def test_a_crash_between_writing_and_applying_loses_nothing(tmp_path):
 
         plant.apply = die
         with pytest.raises(Crash):
-            loop.step()
+            loop.turn()
     del plant.apply
     with Journal(tmp_path / "j") as journal:
         turns(controller(plant, Scripted(), journal=journal), plant, 1)
     assert [plan.size("count") for plan in plant.applied] == [4]
 
 
-def test_the_policys_memory_is_rebuilt_without_acting(tmp_path):
+def test_the_policys_state_is_recovered_without_acting(tmp_path):
     plant, first = FakePlant(TOPOLOGY), Scripted([], scale(2), [], [])
     with Journal(tmp_path / "j") as journal:
         turns(controller(plant, first, journal=journal), plant, 4)
     applied = len(plant.applied)
     second = Scripted(scale(9), scale(9), scale(9))
     with Journal(tmp_path / "j") as journal:
-        loop = controller(plant, second, journal=journal, memory=3)
+        loop = controller(plant, second, journal=journal, history=3)
         assert observed(second) == observed(first)[-3:]
         assert [o.measures for o in second.shown[1:]] == [o.measures for o in first.shown[-2:]]
         assert (loop.plan.size("count"), len(plant.applied)) == (2, applied)
-        assert list(journal.runs().values())[-1].remembered == 3
+        assert list(journal.runs().values())[-1].history == 3
 
 
-def test_observations_from_before_the_memorys_span_are_not_remembered(tmp_path):
+def test_observations_from_before_the_span_of_the_history_are_not_shown(tmp_path):
     plant = FakePlant(TOPOLOGY)
     with Journal(tmp_path / "j") as journal:
         turns(controller(plant, Scripted(), journal=journal), plant, 3)
     plant.clock.wait_until(60.0)
     policy = Scripted()
     with Journal(tmp_path / "j") as journal:
-        controller(plant, policy, journal=journal, memory=4)
+        controller(plant, policy, journal=journal, history=4)
     assert observed(policy) == [(20.0, 0)]
 
 
-def test_a_policy_that_fails_on_a_memory_is_shown_the_next(tmp_path):
+def test_a_policy_that_fails_on_a_recorded_observation_is_shown_the_next(tmp_path):
     plant = FakePlant(TOPOLOGY)
     with Journal(tmp_path / "j") as journal:
         turns(controller(plant, Scripted(), journal=journal), plant, 3)
@@ -79,17 +79,17 @@ def test_a_policy_that_fails_on_a_memory_is_shown_the_next(tmp_path):
     assert len(policy.shown) == 3
 
 
-def test_T_ra_is_respected_over_a_restart(tmp_path):
+def test_the_cooldown_is_respected_over_a_restart(tmp_path):
     plant = FakePlant(TOPOLOGY)
     with Journal(tmp_path / "j") as journal:
-        turns(controller(plant, Scripted([], scale(2)), journal=journal, t_ra="40s"), plant, 2)
+        turns(controller(plant, Scripted([], scale(2)), journal=journal, cooldown="40s"), plant, 2)
     with Journal(tmp_path / "j") as journal:
         policy = Scripted([], [], *[scale(3)] * 4)
-        periods = turns(controller(plant, policy, journal=journal, t_ra="40s"), plant, 4)
+        periods = turns(controller(plant, policy, journal=journal, cooldown="40s"), plant, 4)
     assert rulings(periods) == [[("scale", "refused")]] * 3 + [[("scale", "accepted")]]
 
 
-def test_the_outcome_of_a_treatment_is_observed_over_a_restart(tmp_path):
+def test_the_outcome_of_an_action_is_observed_over_a_restart(tmp_path):
     plant = FakePlant(TOPOLOGY, settle_s=25.0)
     with Journal(tmp_path / "j") as journal:
         turns(controller(plant, Scripted([], scale(2)), journal=journal), plant, 2)
@@ -99,14 +99,14 @@ def test_the_outcome_of_a_treatment_is_observed_over_a_restart(tmp_path):
     assert decision.observed.executors == 2
 
 
-def test_a_clock_behind_the_journal_starts_without_a_memory_and_is_not_blocked(tmp_path):
+def test_a_clock_behind_the_journal_starts_without_a_history_and_is_not_blocked(tmp_path):
     plant = FakePlant(TOPOLOGY)
     plant.clock.wait_until(1000.0)
     with Journal(tmp_path / "j") as journal:
         turns(controller(plant, Scripted([], scale(2)), journal=journal), plant, 2)
     earlier, policy = FakePlant(TOPOLOGY), Scripted([], [], scale(3))
     with Journal(tmp_path / "j") as journal:
-        periods = turns(controller(earlier, policy, journal=journal, t_ra="20s"), earlier, 3)
+        periods = turns(controller(earlier, policy, journal=journal, cooldown="20s"), earlier, 3)
     assert len(policy.shown) == 3
-    assert periods[0].problems[0].place == "memory"
+    assert periods[0].problems[0].place == "history"
     assert rulings(periods)[-1] == [("scale", "accepted")]

@@ -4,13 +4,13 @@ import pytest
 from scripted import TOPOLOGY, Scripted, controller, rulings, scale, turns
 
 from rheostat.journal import Journal
-from rheostat.loop.turn import Problem, Ruling
+from rheostat.loop.turn import LoopProblem, Ruling
 from rheostat.plan import Plan
 from rheostat.snapshot import OperatorState, Snapshot
 from rheostat.testing import FakePlant
 
 
-def test_an_operator_is_left_alone_while_a_treatment_of_it_is_under_way():
+def test_a_pool_is_left_alone_while_it_is_settling():
     plant = FakePlant(TOPOLOGY, settle_s=15.0)
     policy = Scripted([], scale(3), scale(4) + scale(2, "split"), scale(4))
     periods = turns(controller(plant, policy), plant, 4)
@@ -22,20 +22,20 @@ def test_an_operator_is_left_alone_while_a_treatment_of_it_is_under_way():
     assert [sorted(observation.settling) for observation in policy.shown] == [[], [], ["count"], ["split"]]
 
 
-def test_patience_with_a_treatment_that_never_becomes_real_has_an_end():
+def test_an_action_that_never_finishes_is_given_up():
     plant, journal = FakePlant(TOPOLOGY), Journal()
     plant.obstacles = ("the cluster is full",)
     policy = Scripted([], scale(9), scale(1), [], scale(1))
-    periods = turns(controller(plant, policy, journal=journal, patience="30s"), plant, 6)
+    periods = turns(controller(plant, policy, journal=journal, action_timeout="30s"), plant, 6)
     assert rulings(periods)[2:] == [[("scale", "refused")], [], [("scale", "accepted")], []]
-    assert journal.decisions()[0].note == "not real after 30s"
-    assert Problem("apply", "the cluster is full") in periods[3].problems
+    assert journal.decisions()[0].note == "not finished after 30s"
+    assert LoopProblem("apply", "the cluster is full") in periods[3].problems
 
 
-def test_T_ra_lies_between_any_two_acts():
+def test_the_cooldown_lies_between_any_two_actions():
     plant = FakePlant(TOPOLOGY)
     policy = Scripted([], scale(2), scale(2, "split"), scale(2, "split"), scale(2, "split"))
-    periods = turns(controller(plant, policy, t_ra="30s"), plant, 5)
+    periods = turns(controller(plant, policy, cooldown="30s"), plant, 5)
     assert rulings(periods)[1:] == [
         [("scale", "accepted")],
         [("scale", "refused")],
@@ -61,11 +61,11 @@ def test_while_paused_decisions_are_refused_but_what_is_wanted_is_still_made_rea
         [],
         [("scale", "accepted")],
     ]
-    assert paused[0].verdicts[0].why == "paused"
+    assert paused[0].verdicts[0].why == "the controller is paused"
     assert [plan.revision for plan in plant.applied] == [1, 1, 1, 2]
 
 
-@pytest.mark.parametrize("options", [{"dry_run": True}, {"t_ra": "forever"}])
+@pytest.mark.parametrize("options", [{"dry_run": True}, {"cooldown": "forever"}])
 def test_a_dry_run_recommends_and_touches_nothing(options):
     plant, journal = FakePlant(TOPOLOGY), Journal()
     start = Plan.initial(TOPOLOGY, 2)
@@ -84,7 +84,7 @@ def test_a_stale_snapshot_holds():
     plant.clock.wait_until(plant.clock.now() + 20.0)
     plant.script.append(seen)
     [period] = turns(loop, plant, 1)
-    assert period.verdicts[0].why == "the snapshot is 20s old; at most 15s is allowed"
+    assert period.verdicts[0].why == "the snapshot is 20s old, more than the 15s allowed"
     assert plant.applied == []
 
 
@@ -95,7 +95,7 @@ def test_a_snapshot_that_is_not_newer_is_not_shown_twice():
     plant.script.append(Snapshot(0.0, ()))
     [period] = turns(loop, plant, 1)
     assert len(policy.shown) == 1
-    assert period.problems == (Problem("observe", "nothing newer than the snapshot at 0.000 s"),)
+    assert period.problems == (LoopProblem("observe", "no snapshot is newer than the one at 0.000 s"),)
     assert turns(loop, plant, 1)[0].problems == ()
 
 
@@ -104,9 +104,9 @@ def test_an_operator_that_could_not_be_measured_holds():
     loop = controller(plant, Scripted([], scale(3) + scale(3, "split")))
     turns(loop, plant, 1)
     known = plant.observe()
-    plant.script.append(Snapshot(10.0, (known.operator["split"], OperatorState("count")), known.executors[:1]))
+    plant.script.append(Snapshot(10.0, (known.operators["split"], OperatorState("count")), known.executors[:1]))
     [period] = turns(loop, plant, 1)
-    assert [(v.decision.operator, v.ruling.value) for v in period.verdicts] == [
+    assert [(v.decision.subject, v.ruling.value) for v in period.verdicts] == [
         ("count", "refused"),
         ("split", "accepted"),
     ]

@@ -7,7 +7,7 @@ from scripted import TOPOLOGY, Scripted, controller, rulings, scale, turns
 
 from rheostat.errors import PlantError
 from rheostat.journal import Journal
-from rheostat.loop.turn import Problem
+from rheostat.loop.turn import LoopProblem
 from rheostat.snapshot import OperatorState, Snapshot
 from rheostat.testing import FakePlant
 
@@ -23,10 +23,10 @@ def test_a_plant_that_fails_does_not_end_the_loop_and_is_told_once(place, caplog
         failing = turns(loop, plant, 3)
         plant.failures.clear()
         healed = turns(loop, plant, 2)
-    problem = Problem(place, "PlantError: no route to the cluster")
+    problem = LoopProblem(place, "PlantError: no route to the cluster")
     assert problem in failing[-1].problems
     assert problem not in healed[-1].problems
-    assert [what for _, what in journal.problems()] == [problem, Problem(place)]
+    assert [what for _, what in journal.problems()] == [problem, LoopProblem(place)]
     assert [record.message for record in caplog.records] == [f"{place}: {problem.what}", f"{place}: works again"]
 
 
@@ -53,10 +53,10 @@ def test_a_policy_that_fails_holds_and_is_asked_again():
     periods = turns(controller(plant, policy, journal=journal), plant, 5)
     assert rulings(periods) == [[], [], [("scale", "accepted")], [], []]
     assert [what for _, what in journal.problems()] == [
-        Problem("policy", "ZeroDivisionError: 0/0"),
-        Problem("policy"),
-        Problem("policy", "TypeError: policy 'scripted' decided 'scale it!', which is no Decision"),
-        Problem("policy"),
+        LoopProblem("policy", "ZeroDivisionError: 0/0"),
+        LoopProblem("policy"),
+        LoopProblem("policy", "TypeError: policy 'scripted' decided 'scale it!', which is not a Decision"),
+        LoopProblem("policy"),
     ]
 
 
@@ -80,7 +80,7 @@ def test_what_cannot_be_written_down_is_not_done(monkeypatch):
     assert (unwritten.plan.size("count"), loop.plan.size("count"), plant.applied) == (1, 1, [])
     monkeypatch.setattr(journal, "write", write)
     assert rulings(turns(loop, plant, 1)) == [[("scale", "accepted")]]
-    assert Problem("journal", "OSError: disk full") in [what for _, what in journal.problems()]
+    assert LoopProblem("journal", "OSError: disk full") in [what for _, what in journal.problems()]
 
 
 def test_listeners_hear_of_every_turn_and_cannot_end_the_loop():
@@ -92,7 +92,7 @@ def test_listeners_hear_of_every_turn_and_cannot_end_the_loop():
     plant = FakePlant(TOPOLOGY)
     periods = turns(controller(plant, Scripted(), listeners=[broken, heard.append]), plant, 3)
     assert heard == periods
-    assert periods[-1].problems == (Problem("listener", "RuntimeError: terminal gone"),)
+    assert periods[-1].problems == (LoopProblem("listener", "RuntimeError: terminal gone"),)
 
 
 def test_a_defect_in_the_loop_itself_is_told_and_survived(monkeypatch, caplog):

@@ -79,15 +79,15 @@ def test_a_refused_decision_is_kept_with_its_reason():
     plant, journal = FakePlant(TOPOLOGY), Journal()
     turns(controller(plant, Scripted([], scale(50)), journal=journal), plant, 2)
     [kept] = journal.decisions()
-    assert (kept.ruling, kept.why) == (Ruling.REFUSED, "50 executors for 'count': at most 12 are allowed")
+    assert (kept.ruling, kept.why) == (Ruling.REFUSED, "50 executors for pool 'count', which may have 12 at most")
     assert kept.decision == scale(50)[0]
 
 
 def test_holds_are_kept_with_their_reasons():
     plant, journal = FakePlant(TOPOLOGY), Journal()
-    turns(controller(plant, Scripted([Hold(operator="count", reason="all is well")]), journal=journal), plant, 1)
+    turns(controller(plant, Scripted([Hold(pool="count", reason="all is well")]), journal=journal), plant, 1)
     [recorded] = journal.recorded(1)
-    assert recorded.holds == (Hold(operator="count", reason="all is well"),)
+    assert recorded.holds == (Hold(pool="count", reason="all is well"),)
 
 
 def test_threshold_finds_its_level_on_the_fake_plant_and_stays_within_the_budget():

@@ -159,7 +159,7 @@ def test_an_executor_that_leaves_still_completes_but_its_time_is_no_capacity():
 
 
 def test_without_executors_in_the_snapshot_the_plan_says_how_many_serve():
-    three = PLAN.after(Scale(operator="work", reason="", executors=3))
+    three = PLAN.after(Scale(pool="work", reason="", executors=3))
     _, second = work(snapshot(0.0, busy_s=0.0), snapshot(10.0, busy_s=15.0), plan=three)
     assert second.utilisation == 0.5
 

@@ -5,7 +5,7 @@ import msgspec
 from rheostat.decision import Scale
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.plan import Plan
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import Batch, OperatorState, Snapshot
@@ -37,6 +37,7 @@ def observe(
     interval_s=1.0,
     batches=None,
     pools=None,
+    budget=None,
     **more,
 ):
     """`rates` holds λ and μ by operator; `plan` the executors by operator, or a plan."""
@@ -48,7 +49,7 @@ def observe(
     external = next(iter(rates.values()))[0] if external_rate is None else external_rate
     plan = plan if isinstance(plan, Plan) else Plan.initial(topology, plan)
     measures = Measures(interval_s, measured, latency_s, external)
-    return Observation(Snapshot(time_s, states), measures, plan, frozenset(settling))
+    return Observation(Snapshot(time_s, states), measures, plan, frozenset(settling), budget or Budget())
 
 
 def policy_for(wanted, name="drs", **options):
@@ -56,7 +57,9 @@ def policy_for(wanted, name="drs", **options):
 
 
 def decide(wanted, rates, plan, *, options=None, **observed):
-    return policy_for(wanted, **(options or {})).decide(observe(wanted.topology, rates, plan, **observed))
+    return policy_for(wanted, **(options or {})).decide(
+        observe(wanted.topology, rates, plan, budget=wanted.budget, **observed)
+    )
 
 
 def sizes(decisions):
@@ -65,7 +68,7 @@ def sizes(decisions):
 
 
 def scaled(decisions):
-    return {decision.operator: decision.executors for decision in decisions if isinstance(decision, Scale)}
+    return {decision.pool: decision.executors for decision in decisions if isinstance(decision, Scale)}
 
 
 def later(observation, seconds, **changes):

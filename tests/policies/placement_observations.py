@@ -2,10 +2,11 @@
 
 from math import fsum
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Place, Scale
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState, OperatorState, Snapshot, StreamState
 from rheostat.topology import Operator, Source, Topology
 
@@ -32,6 +33,7 @@ class Cluster:
         members = [(pool, number) for pool in ("a", "b") for number in range(executors)]
         self.spots = {member: (f"n{index % nodes}", index) for index, member in enumerate(members)}
         self.settling = frozenset()
+        self.capabilities = Capabilities(can_fuse=True, can_place=True)
 
     def observe(self, seconds=1.0):
         """What is seen after some more seconds at the present rate."""
@@ -39,7 +41,7 @@ class Cluster:
         self.records += seconds * self.rate
         snapshot = Snapshot(
             time_s=self.time_s,
-            operators=tuple(
+            operator_states=tuple(
                 OperatorState(name, arrived=int(self.records), completed=int(self.records)) for name in "ab"
             ),
             executors=tuple(
@@ -51,7 +53,13 @@ class Cluster:
                 for name in self.nodes
             ),
         )
-        return Observation(snapshot, self.measurer.update(snapshot, self.plan), self.plan, self.settling)
+        return Observation(
+            snapshot,
+            self.measurer.update(snapshot, self.plan),
+            self.plan,
+            self.settling,
+            capabilities=self.capabilities,
+        )
 
     def obey(self, decisions):
         """Carry decisions out at once."""
@@ -59,7 +67,7 @@ class Cluster:
             if isinstance(decision, Place | Scale):
                 self.plan = self.plan.after(decision)
             for number, spot in decision.locations.items() if isinstance(decision, Place) else ():
-                self.spots[self.plan.pool_of[decision.operator], number] = (spot.node, spot.process)
+                self.spots[decision.pool, number] = (spot.node, spot.process)
         for pool in "ab":
             for number in self.plan.pools[pool].executors:
                 self.spots.setdefault((pool, number), ("n0", 99 + number))

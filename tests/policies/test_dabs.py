@@ -4,13 +4,14 @@ import msgspec
 import pytest
 from dabs_observations import TOPOLOGY, snapshots
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Hold, Regroup, Scale
 from rheostat.errors import ConfigError, TopologyError
 from rheostat.experiments.reproduce.sweep import scenario_of
 from rheostat.experiments.simulate import simulate
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.plan import Plan
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.policies.registry import make_policy
 from rheostat.sla import Budget, Goal
 from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState
@@ -23,12 +24,14 @@ def policy(budget=None, topology=TOPOLOGY, **options):
     return make_policy("dabs", Goal(topology, (), budget or Budget()), options)
 
 
-def shown(it, seen, plan=None, settling=()):
+def shown(it, seen, plan=None, settling=(), capabilities=None):
     """What it decides about the last of the snapshots `seen`, by operator."""
     plan = plan or Plan.initial(TOPOLOGY, 2)
     for snapshot in seen:
-        decided = it.decide(Observation(snapshot, MEASURES, plan, frozenset(settling)))
-    return {decision.operator: decision for decision in decided}
+        decided = it.decide(
+            Observation(snapshot, MEASURES, plan, frozenset(settling), it.goal.budget, capabilities or Capabilities())
+        )
+    return {decision.subject: decision for decision in decided}
 
 
 def later(seen, by_s):
@@ -41,7 +44,7 @@ HEAVY = {"arrivals": [100] * 6, "busy_s": 18.0}
 
 def test_it_monitors_a_whole_iteration_before_it_decides():
     decided = shown(policy(), snapshots(**HEAVY)[:6])
-    assert decided["first"] == Hold(operator="first", reason="monitors for 10s more until an iteration is complete")
+    assert decided["first"] == Hold(pool="first", reason="monitors for 10s more until an iteration is complete")
     assert isinstance(shown(policy(), snapshots(**HEAVY))["first"], Scale)
 
 
@@ -88,8 +91,8 @@ def test_operators_that_share_a_pool_need_what_both_need(told, executors):
     """Work for 1.8 executors each; of two reservations the smaller one is sure."""
     shared = Plan.initial(TOPOLOGY, 2, shared=[("first", "second")])
     decided = shown(policy(**told), snapshots(**HEAVY, rows=60, completed=600), shared)
-    assert decided.keys() == {"first"}
-    assert decided["first"].executors == executors
+    assert decided.keys() == {"first+second"}
+    assert decided["first+second"].executors == executors
 
 
 def test_it_scales_in_only_as_far_as_reservations_allow():
@@ -217,11 +220,11 @@ def test_where_something_else_is_full_fewer_may_still_do():
 
 def grouped(seen, **grouping):
     operators = tuple(
-        msgspec.structs.replace(each, grouping=now, groupings=("round-robin", "osg") if now else ())
-        for each in seen.operators
+        msgspec.structs.replace(each, grouping=now)
+        for each in seen.operator_states
         for now in [grouping.get(each.name)]
     )
-    return msgspec.structs.replace(seen, operators=operators)
+    return msgspec.structs.replace(seen, operator_states=operators)
 
 
 def test_it_asks_for_osg_where_records_may_go_anywhere_and_only_once():
@@ -229,12 +232,14 @@ def test_it_asks_for_osg_where_records_may_go_anywhere_and_only_once():
     it = policy(topology=topology)
     seen = grouped(snapshots(**HEAVY)[0], first="round-robin", second="osg", keyed=None)
     plan = Plan.initial(topology, 2)
-    decided = shown(it, [seen], plan)
+    anywhere = Capabilities(groupings=dict.fromkeys(("first", "second"), ("round-robin", "osg")))
+    decided = shown(it, [seen], plan, capabilities=anywhere)
     assert decided == {
         "first": Regroup(operator="first", grouping="osg", reason="records are spread by round-robin"),
     }
-    assert not any(isinstance(d, Regroup) for d in shown(it, [seen], plan.after(decided["first"])).values())
-    assert not any(isinstance(d, Regroup) for d in shown(policy(grouping="keep"), [seen]).values())
+    for other, now in ((it, plan.after(decided["first"])), (policy(grouping="keep"), plan)):
+        asked = shown(other, [seen], now, capabilities=anywhere)
+        assert not any(isinstance(decision, Regroup) for decision in asked.values())
 
 
 def test_it_does_not_ask_for_a_grouping_that_a_plant_does_not_report():

@@ -264,7 +264,7 @@ def test_nothing_is_removed_before_latency_is_measured_even_where_the_model_has_
 
 def test_a_model_of_batches_waits_until_one_is_measured():
     [a] = decide(goal(ONE, total=5), {"a": (400.0, 200.0)}, {"a": 4}, options={"model": "microbatch"})
-    assert a == Hold(operator="a", reason="what a batch of a costs could not be measured yet")
+    assert a == Hold(pool="a", reason="what a batch of a costs could not be measured yet")
 
 
 # --- what is not known
@@ -412,7 +412,7 @@ def test_operators_that_share_a_pool_are_one_queue_and_get_one_decision():
     rates = {"a": (10.0, 5.0), "b": (10.0, 10.0), "c": (10.0, 4.0)}
     decisions = decide(goal(ABC, total=10), rates, plan)
     one_queue = Network.of(10.0, both=mmk(20.0, 20 / 3), c=mmk(10.0, 4.0))
-    assert [decision.operator for decision in decisions] == ["a", "c"]
+    assert [decision.pool for decision in decisions] == ["both", "c"]
     assert sizes(decisions) == assign_processors(one_queue, 10).executors
 
 

@@ -8,7 +8,7 @@ from drs_observations import AS_PRINTED, chain, decide, goal, policy_for, scaled
 from rheostat.errors import InfeasibleError
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.queueing import Network, min_processors, mmk
 from rheostat.snapshot import ExecutorPhase, ExecutorState, OperatorState, Snapshot, StreamState
 from rheostat.topology import Operator, Source, Topology
@@ -118,7 +118,7 @@ def test_executors_of_different_speeds_serve_at_the_plain_mean_of_their_rates():
     for time_s in (0.0, 10.0):
         snapshot = uneven_executors(time_s)
         measures = measurer.update(snapshot, plan)
-        decisions = policy.decide(Observation(snapshot, measures, plan))
+        decisions = policy.decide(Observation(snapshot, measures, plan, budget=policy.goal.budget))
     assert measures.operators["a"].service_rate == pytest.approx(20.0)
     assert scaled(decisions)["a"] >= 3
     assert "expected latency without bound is above T_max 2s" in decisions[0].reason

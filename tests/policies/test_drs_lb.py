@@ -3,7 +3,7 @@ from rheostat.measure.measures import Measures
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
 from rheostat.policies.drs.pace import Pace
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import ExecutorPhase, ExecutorState, OperatorState, Snapshot, StreamState, SubstreamState
@@ -27,7 +27,7 @@ class SkewedCount:
     def decide(self, time_s):
         snapshot = self._snapshot(time_s)
         measures = self._measurer.update(snapshot, self.plan)
-        return self.policy.decide(Observation(snapshot, measures, self.plan))
+        return self.policy.decide(Observation(snapshot, measures, self.plan, budget=self.policy.goal.budget))
 
     def until_it_acts(self, turns=20):
         for turn in range(turns):
@@ -63,7 +63,7 @@ def test_while_drs_holds_the_load_is_balanced():
     """140 records a second fit on two executors of 100, but not as they are spread."""
     move = SkewedCount("drs-lb", goal(2), problem="k_max", margin=0.1).until_it_acts()
     assert isinstance(move, Move)
-    [moved] = move.moves
+    [moved] = move.transfers
     assert (moved.source, moved.target) == (0, 1)
     left = sum(WORDS[index] for index in range(4) if index not in moved.substreams)
     assert max(left, sum(WORDS) - left) < 0.9 * SERVICE_RATE
@@ -78,7 +78,7 @@ def test_what_drs_wants_comes_first():
     decision = SkewedCount("drs-lb", goal(4), **options).until_it_acts()
     assert isinstance(decision, Scale)
     assert decision.executors == 4
-    assert not decision.moves
+    assert not decision.transfers
 
 
 def test_load_balance_neither_adds_nor_removes_executors():
@@ -91,7 +91,7 @@ def test_load_balance_neither_adds_nor_removes_executors():
 def test_a_move_is_not_an_act_that_drs_waits_after():
     pace = Pace(t_ra_s=10.0, t_m_s=0.0, smoothing="window:3")
     plan = Plan.initial(TOPOLOGY, 2)
-    moved = plan.after(Move(operator="count", moves=(Transfer((0, 1), 0, 1),), reason="skew"))
+    moved = plan.after(Move(operator="count", transfers=(Transfer((0, 1), 0, 1),), reason="skew"))
     for time_s, now in ((0.0, plan), (5.0, moved)):
         pace.see(Observation(Snapshot(time_s, ()), Measures(5.0, {}), now))
     assert pace.blind() is None
@@ -104,7 +104,7 @@ def test_switched_substreams_follow_one_executor_at_a_time():
     decision = SkewedCount("drs-lb", goal(4), **options).until_it_acts()
     assert isinstance(decision, Scale)
     assert decision.executors == 3
-    [moved] = decision.moves
+    [moved] = decision.transfers
     assert (moved.source, moved.target) == (0, 2)
     assert moved.substreams == (0, 1)
     assert "are best used so" in decision.reason
@@ -116,7 +116,7 @@ def test_switched_substreams_of_the_executor_that_leaves_go_to_one_other():
     assert isinstance(decision, Scale)
     assert decision.executors == 1
     assert len(decision.leaving) == 1
-    assert len(decision.moves[0].substreams) == 4
+    assert len(decision.transfers[0].substreams) == 4
 
 
 def test_without_balance_a_hold_of_drs_is_a_hold():

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Decision, Hold, Regroup, Scale
 from rheostat.errors import ConfigError
 from rheostat.experiments.scenario import Scenario, ScenarioFile, make_scenario, read_scenario
@@ -17,7 +18,7 @@ from rheostat.loop.turn import Turn
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.policies.registry import make_policy
 from rheostat.sla import Budget, Goal
 from rheostat.snapshot import ExecutorPhase, OperatorState, Snapshot
@@ -154,7 +155,7 @@ def test_an_unknown_queue_holds_everything() -> None:
     for time_s in (0, 1, 2):
         states = (OperatorState("one", 10 * time_s, 10 * time_s, 0, 0), OperatorState("two", completed=0))
         seen = Snapshot(time_s, states)
-        decided = policy.decide(Observation(seen, measurer.update(seen, plan), plan))
+        decided = policy.decide(Observation(seen, measurer.update(seen, plan), plan, budget=policy.goal.budget))
     assert [type(each) for each in decided] == [Hold, Hold]
     assert decided[0].reason == "what waits at two could not be measured"
 
@@ -164,7 +165,7 @@ def test_without_any_input_measured_it_holds() -> None:
     measurer, plan = Measurer(LINE), Plan.initial(LINE)
     for time_s in (0, 1):
         seen = Snapshot(time_s, ())
-        decided = policy.decide(Observation(seen, measurer.update(seen, plan), plan))
+        decided = policy.decide(Observation(seen, measurer.update(seen, plan), plan, budget=policy.goal.budget))
     assert {each.reason for each in decided} == {"the input could not be measured yet"}
 
 
@@ -187,7 +188,9 @@ def busy(
     measured = OperatorMeasures(queued=0.0, completion_rate=10.0, service_rate=10.0)
     measures = Measures(1.0, dict.fromkeys(topology.operators, measured), external_rate=100.0)
     for time_s in (0.0, 1.0):
-        decided = policy.decide(Observation(Snapshot(time_s, ()), measures, plan, frozenset(settling)))
+        decided = policy.decide(
+            Observation(Snapshot(time_s, ()), measures, plan, frozenset(settling), budget=policy.goal.budget)
+        )
     return list(decided)
 
 
@@ -196,7 +199,9 @@ def test_before_anything_is_measured_the_calibrated_execution_times_count() -> N
     policy = make_policy("psps", Goal(LINE), {"td": "1s", "execution_time": times})
     measures = Measures(1.0, dict.fromkeys(LINE.operators, OperatorMeasures(queued=0.0)), external_rate=100.0)
     for time_s in (0.0, 1.0):
-        decided = policy.decide(Observation(Snapshot(time_s, ()), measures, Plan.initial(LINE)))
+        decided = policy.decide(
+            Observation(Snapshot(time_s, ()), measures, Plan.initial(LINE), budget=policy.goal.budget)
+        )
     assert sizes(list(decided)) == [10, 5]
 
 
@@ -204,20 +209,19 @@ def test_before_anything_is_measured_the_calibrated_execution_times_count() -> N
 def test_records_are_spread_as_told_from_the_first_turn_on(grouping: str) -> None:
     policy = make_policy("pa-sps", Goal(LINE), {"predictor": "basic", "grouping": grouping})
     measures = Measures(1.0, dict.fromkeys(LINE.operators, OperatorMeasures()))
-    seen = Snapshot(
-        0.0, (OperatorState("one", grouping="round-robin", groupings=("round-robin", grouping)), OperatorState("two"))
-    )
-    plan = Plan.initial(LINE)
-    [decided] = policy.decide(Observation(seen, measures, plan))
+    seen = Snapshot(0.0, (OperatorState("one", grouping="round-robin"), OperatorState("two")))
+    plan, offered = Plan.initial(LINE), Capabilities(groupings={"one": ("round-robin", grouping)})
+    [decided] = policy.decide(Observation(seen, measures, plan, capabilities=offered))
     assert decided == Regroup(operator="one", grouping=grouping, reason="records are spread by round-robin")
-    assert list(policy.decide(Observation(seen, measures, plan.after(decided)))) == []
+    assert list(policy.decide(Observation(seen, measures, plan.after(decided), capabilities=offered))) == []
 
 
 def test_unless_told_records_are_spread_as_they_are() -> None:
     policy = make_policy("psps", Goal(LINE), {})
-    seen = Snapshot(0.0, (OperatorState("one", grouping="round-robin", groupings=("round-robin", "osg")),))
+    seen = Snapshot(0.0, (OperatorState("one", grouping="round-robin"),))
+    offered = Capabilities(groupings={"one": ("round-robin", "osg")})
     measures = Measures(1.0, dict.fromkeys(LINE.operators, OperatorMeasures()))
-    assert list(policy.decide(Observation(seen, measures, Plan.initial(LINE)))) == []
+    assert list(policy.decide(Observation(seen, measures, Plan.initial(LINE), capabilities=offered))) == []
 
 
 def test_a_pool_that_settles_keeps_its_share_of_the_budget() -> None:

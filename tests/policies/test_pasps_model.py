@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.plan import Plan
+from rheostat.policies.observation import Observation
 from rheostat.policies.pasps.execution_time import ExecutionTimes
 from rheostat.policies.pasps.replicas import Need, load, within
 from rheostat.policies.pasps.samples import InputSamples
 from rheostat.policies.pasps.shares import Shares
-from rheostat.policies.policy import Observation
 from rheostat.snapshot import OperatorState, Snapshot, StreamState
 from rheostat.topology import Operator, Source, Topology
 

@@ -4,13 +4,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from rheostat.decision import Decision
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.plan import Plan
 from rheostat.policies.expectation import Expectation
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.policies.registry import make_policy
 from rheostat.sla import Budget, Goal
 from rheostat.snapshot import OperatorState, Snapshot, StreamState
@@ -47,7 +48,7 @@ def planned(
     policy = make_policy(name, Goal(LINE, budget=budget or Budget()), {"td": f"{TD_S}s", **predictor, **options})
     decided: Sequence[Decision] = ()
     for observation in observations(rates, plan or Plan.initial(LINE), share):
-        decided = policy.decide(observation)
+        decided = policy.decide(msgspec.structs.replace(observation, budget=policy.goal.budget))
     return list(decided), policy.expectation  # type: ignore[attr-defined]
 
 

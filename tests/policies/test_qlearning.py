@@ -9,7 +9,7 @@ from rheostat.decision import Hold, Scale
 from rheostat.errors import ConfigError, TopologyError
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.plan import Plan
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.policies.qlearning.table import LearnedDegrees, read_table, write_table
 from rheostat.policies.qlearning.train import Lesson, train
 from rheostat.policies.registry import make_policy
@@ -95,9 +95,8 @@ TABLE = {"work": {"step": 10.0, "levels": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}}
 def decide(rate, size=1, settling=(), budget=None):
     measures = Measures(10.0, {"work": OperatorMeasures(arrival_rate=rate)})
     plan = Plan.initial(TOPOLOGY, size)
-    [decision] = make("table", TABLE, budget).decide(
-        Observation(Snapshot(10.0, ()), measures, plan, frozenset(settling))
-    )
+    policy = make("table", TABLE, budget)
+    [decision] = policy.decide(Observation(Snapshot(10.0, ()), measures, plan, frozenset(settling), policy.goal.budget))
     return decision
 
 
@@ -124,5 +123,5 @@ def test_operators_that_share_a_pool_need_what_both_learned():
     plan = Plan.initial(topology, 1, shared=[("work", "rest")])
     measures = Measures(10.0, dict.fromkeys(("work", "rest"), OperatorMeasures(arrival_rate=25.0)))
     policy = make_policy("q-learning", Goal(topology), {"table": {**TABLE, "rest": TABLE["work"]}})
-    [decision] = policy.decide(Observation(Snapshot(10.0, ()), measures, plan))
+    [decision] = policy.decide(Observation(Snapshot(10.0, ()), measures, plan, budget=policy.goal.budget))
     assert decision.executors == 6

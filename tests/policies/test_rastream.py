@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from placement_observations import CHAIN, Cluster, run
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Hold, Place, Scale
 from rheostat.errors import ConfigError
 from rheostat.placement import Edge, Limits, Node, Placement, Problem, Resources, Task, TaskGraph
@@ -124,7 +125,7 @@ def test_how_many_executors_there_are_is_the_other_policys_business():
 def test_executors_that_come_or_go_are_a_reason_to_plan():
     cluster, policy = Cluster(rate=80.0), ra_stream(horizon="10m")
     run(policy, cluster, 30)
-    cluster.plan = cluster.plan.after(Scale(operator="a", executors=3, reason="test"))
+    cluster.plan = cluster.plan.after(Scale(pool="a", executors=3, reason="test"))
     idle = next(node for node in cluster.nodes if node not in {spot for spot, _ in cluster.spots.values()})
     cluster.spots["a", 2] = (idle, 99)
     acts, _ = run(policy, cluster, 30)
@@ -280,3 +281,11 @@ def test_decisions_name_only_executors_that_move():
     for decision in acts[0][1]:
         assert isinstance(decision, Place)
         assert 0 < len(decision.locations) <= 2
+
+
+def test_nothing_is_placed_or_fused_on_a_plant_that_cannot():
+    policy, cluster = make_policy("ra-stream", Goal(CHAIN), {"frame": "5s", "fuse": True}), Cluster(nodes=1)
+    cluster.capabilities = Capabilities()
+    decided = [decision for _ in range(12) for decision in policy.decide(cluster.observe())]
+    assert {decision.kind for decision in decided} == {"hold"}
+    assert decided[-1].reason.endswith("the plant cannot put executors on nodes")

@@ -5,7 +5,7 @@ import pytest
 from placement_observations import CHAIN, Cluster
 
 from rheostat.decision import Fuse, Location, Place, Split
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.policies.rastream.fusing import fusing, splitting_first
 from rheostat.policies.rastream.monitor import Monitor
 from rheostat.policies.registry import make_policy
@@ -28,26 +28,25 @@ def seen(**options):
 def test_neighbours_on_one_node_are_fused_in_the_pool_of_the_second():
     _, observation, monitor = seen(nodes=1, executors=1, rate=50.0)
     decided = fusing(CHAIN, observation, monitor, MOST_BUSY)
-    assert decided == {
-        "b": Fuse(operator="b", others=("a",), reason="'a' and 'b' are in one place, which is busy for 40% with both")
-    }
+    reason = "'a' and 'b' are in one place, which is busy for 40% with both"
+    assert decided == [Fuse(operators=("a", "b"), reason=reason)]
 
 
 @pytest.mark.parametrize(("nodes", "rate"), [(2, 50.0), (1, 90.0)], ids=["on two nodes", "too busy together"])
 def test_neighbours_that_are_apart_or_too_busy_together_are_not(nodes, rate):
     _, observation, monitor = seen(nodes=nodes, executors=1, rate=rate)
-    assert fusing(CHAIN, observation, monitor, MOST_BUSY) == {}
+    assert fusing(CHAIN, observation, monitor, MOST_BUSY) == []
 
 
 def test_where_the_plant_tells_no_nodes_all_is_one_place():
     _, observation, monitor = seen(nodes=2, executors=1, rate=50.0, known_nodes=False)
-    assert list(fusing(CHAIN, observation, monitor, MOST_BUSY)) == ["b"]
+    assert [each.subject for each in fusing(CHAIN, observation, monitor, MOST_BUSY)] == ["a+b"]
 
 
 def test_what_is_no_chain_is_left_alone():
     _, observation, monitor = seen(nodes=1, executors=1, rate=50.0)
     keyed_first = Topology("t", [Source("in"), Operator("a", inputs="in", key="k"), Operator("b", inputs="a")])
-    assert fusing(keyed_first, observation, monitor, MOST_BUSY) == {}
+    assert fusing(keyed_first, observation, monitor, MOST_BUSY) == []
 
 
 @pytest.mark.parametrize("moved", [{0: "n0", 1: "n1"}, {0: "n0"}], ids=["both", "one of them"])
@@ -55,16 +54,15 @@ def test_executors_that_part_are_split_before_they_do(moved):
     cluster, observation, _ = seen(executors=2)
     observation = msgspec.structs.replace(observation, plan=fused_plan(cluster))
     places = {number: Location(node) for number, node in moved.items()}
-    placing = {"b": Place(operator="b", locations=places, reason="n0 is too full")}
-    assert splitting_first(CHAIN, observation, placing) == {
-        "b": Split(operator="b", executors=2, reason="n0 is too full"),
-    }
+    placing = [Place(pool="b", locations=places, reason="n0 is too full")]
+    split = Split(operators=("a", "b"), executors=2, reason="n0 is too full")
+    assert splitting_first(CHAIN, observation, placing) == [split]
 
 
 def test_executors_that_stay_together_move_as_they_are():
     cluster, observation, _ = seen(executors=2)
     observation = msgspec.structs.replace(observation, plan=fused_plan(cluster))
-    placing = {"b": Place(operator="b", locations={0: Location("n1"), 1: Location("n1")}, reason="")}
+    placing = [Place(pool="b", locations={0: Location("n1"), 1: Location("n1")}, reason="")]
     assert splitting_first(CHAIN, observation, placing) == placing
 
 
@@ -74,12 +72,12 @@ def test_fused_operators_are_split_when_their_executors_get_too_busy(rate, split
     observation = msgspec.structs.replace(observation, plan=fused_plan(cluster))
     decided = fusing(CHAIN, observation, monitor, MOST_BUSY)
     reason = "the executors are busy for more than 70% of the time"
-    assert decided == ({"b": Split(operator="b", executors=1, reason=reason)} if splits else {})
+    assert decided == ([Split(operators=("a", "b"), executors=1, reason=reason)] if splits else [])
 
 
 def test_what_is_not_known_is_not_fused():
     _, observation, _ = seen(nodes=1, executors=1, rate=50.0)
-    assert fusing(CHAIN, observation, Monitor(3.0), MOST_BUSY) == {}
+    assert fusing(CHAIN, observation, Monitor(3.0), MOST_BUSY) == []
 
 
 @pytest.mark.parametrize(("told", "decided"), [({"fuse": True}, ["fuse"]), ({}, [])])
@@ -99,12 +97,13 @@ def fused_observation(cluster, time_s, rate, work_s):
     )
     snapshot = Snapshot(
         time_s=time_s,
-        operators=(OperatorState("a", arrived=rows, completed=rows), OperatorState("b")),
+        operator_states=(OperatorState("a", arrived=rows, completed=rows), OperatorState("b")),
         executors=(executor,),
         streams=(StreamState("in", "a", rows=rows), StreamState("a", "b")),
         nodes=(NodeState("n0", slots=6, cores=1.0, cpu=0.1), NodeState("n1", slots=6, cores=1.0, cpu=0.1)),
     )
-    return Observation(snapshot, cluster.measurer.update(snapshot, plan), plan)
+    measures = cluster.measurer.update(snapshot, plan)
+    return Observation(snapshot, measures, plan, capabilities=cluster.capabilities)
 
 
 @pytest.mark.parametrize(("work_s", "decided"), [(0.006, []), (0.008, ["split"])])
@@ -117,4 +116,4 @@ def test_the_policy_goes_on_with_fused_operators_and_splits_them_when_they_are_t
 
 
 def fused_plan(cluster):
-    return cluster.plan.after(Fuse(operator="b", others=("a",), reason=""))
+    return cluster.plan.after(Fuse(operators=("a", "b"), reason=""))

@@ -1,13 +1,12 @@
 import warnings
 from importlib.metadata import EntryPoint
-from typing import ClassVar
 
 import msgspec
 import pytest
 
 from rheostat.errors import ConfigError, TopologyError
 from rheostat.policies import registry
-from rheostat.policies.policy import PolicyOptions
+from rheostat.policies.policy import Policy, PolicyOptions
 from rheostat.policies.registry import OptionRow, PolicyWarning, make_policy, options_of, policies, policy_class
 from rheostat.sla import Goal
 from rheostat.topology import Operator, Source, Topology
@@ -15,26 +14,27 @@ from rheostat.topology import Operator, Source, Topology
 GOAL = Goal(Topology("t", [Source("in"), Operator("work", inputs="in")]))
 
 
-class Mine:
+class MyOptions(PolicyOptions, frozen=True, kw_only=True):
+    goal: int
+    list_of: list[int] = msgspec.field(default_factory=list)
+
+
+class Mine(Policy[MyOptions]):
     """A third party's policy."""
 
-    name: ClassVar[str] = "mine"
-    summary: ClassVar[str] = "does as I like"
+    def decide(self, observation):
+        return []
 
-    class Options(PolicyOptions, frozen=True, kw_only=True):
-        goal: int
-        list_of: list[int] = msgspec.field(default_factory=list)
 
-    def __init__(self, goal, options):
-        self.options = options
+class Underived:
+    name = "underived"
 
     def decide(self, observation):
         return []
 
 
-class Nameless:
-    def decide(self, observation):
-        return []
+class Undecided(Policy):
+    pass
 
 
 @pytest.fixture
@@ -68,7 +68,8 @@ def test_another_packages_policy_is_found_by_its_entry_point(offered):
     [
         ("gone", "no_such_package:Policy", "ModuleNotFoundError: No module named 'no_such_package'"),
         ("gone", here("Missing"), "AttributeError"),
-        ("nameless", here("Nameless"), "it has no name, summary, Options"),
+        ("underived", here("Underived"), "it is not derived from rheostat.Policy"),
+        ("undecided", here("Undecided"), "it does not define decide"),
         ("static", here("Mine"), "there is a policy 'static' already"),
         ("other", here("Mine"), "it calls itself 'mine'"),
     ],
@@ -78,7 +79,7 @@ def test_a_policy_that_cannot_be_used_is_named_and_left_out_and_the_others_stay(
     with pytest.warns(PolicyWarning) as caught:
         found = policies()
     assert {"static", "threshold", "mine"} <= found.keys()
-    assert Nameless not in found.values()
+    assert not {Underived, Undecided} & set(found.values())
     assert f"policy {name!r} ({value}) is left out: {why}" in str(caught[0].message)
 
 
@@ -136,3 +137,16 @@ def test_options_are_listed_with_default_and_description_the_common_ones_last():
     assert rows[0] == OptionRow("high", 0.8, "utilisation above which one executor is added")
     assert all(row.description for policy in policies().values() for row in options_of(policy))
     assert OptionRow("list_of", [], "") in options_of(Mine)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (Underived, "is not derived from rheostat.Policy"),
+        (Undecided, "it does not define decide"),
+        (Mine(GOAL, MyOptions(goal=1)), "is not derived from rheostat.Policy"),
+    ],
+)
+def test_what_is_no_policy_is_refused(wrong, why):
+    with pytest.raises(ConfigError, match=why):
+        make_policy(wrong, GOAL)

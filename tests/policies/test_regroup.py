@@ -5,13 +5,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Regroup
 from rheostat.experiments.scenario import ScenarioFile, make_scenario
 from rheostat.experiments.simulate import simulate
 from rheostat.loop.turn import Turn
 from rheostat.measure.measures import Measures
 from rheostat.plan import Plan
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.policies.regroup import Wanted, regroups
 from rheostat.snapshot import OperatorState, Snapshot
 from rheostat.topology import Operator, Source, Topology
@@ -36,10 +37,10 @@ CHOICES = {
 
 
 def asked(wanted: Wanted, plan: Plan | None = None, **now: str) -> dict[str, str]:
-    states = tuple(
-        OperatorState(name, grouping=grouping, groupings=CHOICES[name]) for name, grouping in {**NOW, **now}.items()
-    )
-    seen = Observation(Snapshot(0.0, states), Measures(1.0, {}), plan or Plan.initial(TOPOLOGY))
+    states = tuple(OperatorState(name, grouping=grouping) for name, grouping in {**NOW, **now}.items())
+    offered = Capabilities(groupings=CHOICES)
+    plan = plan or Plan.initial(TOPOLOGY)
+    seen = Observation(Snapshot(0.0, states), Measures(1.0, {}), plan, capabilities=offered)
     return {each.operator: each.reason for each in regroups(seen, wanted)}
 
 
@@ -77,7 +78,7 @@ def test_on_the_simulator_a_keyed_operator_with_a_merge_behind_is_spread_by_load
 
     def watch(period: Turn) -> None:
         if period.snapshot is not None:
-            seen.update({state.name: state.grouping for state in period.snapshot.operators})
+            seen.update({state.name: state.grouping for state in period.snapshot.operator_states})
 
     result = simulate(scenario, policy, {"grouping": grouping}, listeners=[watch])
     assert seen == {"partial": grouping, "sum": "key"}

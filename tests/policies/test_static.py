@@ -4,7 +4,7 @@ from rheostat.decision import Effect, Hold, Scale
 from rheostat.errors import ConfigError
 from rheostat.measure.measures import Measures
 from rheostat.plan import Plan, PoolPlan
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.policies.registry import make_policy
 from rheostat.sla import Budget, Goal
 from rheostat.snapshot import Snapshot
@@ -20,7 +20,7 @@ def decide(options, plan):
 
 def test_it_holds_whatever_there_is():
     decisions = decide({}, Plan.initial(TOPOLOGY, {"a": 3}))
-    assert [(type(d), d.operator, d.predicted) for d in decisions] == [
+    assert [(type(d), d.pool, d.predicted) for d in decisions] == [
         (Hold, "a", Effect(executors=3)),
         (Hold, "b", Effect(executors=1)),
     ]
@@ -43,7 +43,7 @@ def test_operators_can_be_told_one_by_one():
 def test_a_shared_pool_gets_one_decision_for_the_larger_number():
     shared = Plan(0, {"both": PoolPlan.of(1)}, {"a": "both", "b": "both"})
     [only] = decide({"executors": {"a": 2, "b": 3}}, shared)
-    assert (only.operator, only.executors) == ("a", 3)
+    assert (only.pool, only.executors) == ("both", 3)
 
 
 def test_more_executors_than_the_budget_allows_are_refused():

@@ -5,7 +5,7 @@ import pytest
 from rheostat.decision import Hold, Move, Scale, Transfer
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan, PoolPlan
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import Batch, ExecutorPhase, ExecutorState, OperatorState, Snapshot, SubstreamState
@@ -48,7 +48,9 @@ class Lab:
                 self._serve(number, waiting)
         snapshot = self._snapshot()
         measures = self._measurer.update(snapshot, self.plan)
-        return self.policy.decide(Observation(snapshot, measures, self.plan, frozenset(settling)))
+        return self.policy.decide(
+            Observation(snapshot, measures, self.plan, frozenset(settling), budget=self.policy.goal.budget)
+        )
 
     def run(self, rates, turns, **how):
         """The decision of the last turn. None of them is carried out."""
@@ -98,7 +100,7 @@ class Lab:
 def test_a_skewed_load_is_cured_by_a_move_with_its_reason_and_its_effect():
     decision = Lab().run([28, 28, 28, 28, 5, 5, 5, 5], 4)
     assert isinstance(decision, Move)
-    assert decision.moves == (Transfer((0, 1), 0, 1),)
+    assert decision.transfers == (Transfer((0, 1), 0, 1),)
     assert decision.reason.startswith("executor 0 is severe (latency ")
     assert "projected forever > 1s): " in decision.reason
     assert decision.predicted.executors == 2
@@ -120,7 +122,7 @@ def test_what_two_executors_cannot_do_gets_a_third_with_its_substreams_in_one_de
     decision = lab.run([30] * 8, 4)
     assert isinstance(decision, Scale)
     assert (decision.executors, decision.leaving) == (3, ())
-    [moves] = decision.moves
+    [moves] = decision.transfers
     assert (moves.source, moves.target, len(moves.substreams)) == (0, 2, 2)
     after = lab.plan.after(decision)
     assert [after.assignment["count"].count(number) for number in (0, 1, 2)] == [2, 4, 2]
@@ -131,7 +133,7 @@ def test_an_executor_that_is_not_needed_leaves_with_all_its_substreams_in_one_de
     decision = lab.run([5] * 8, 4)
     assert isinstance(decision, Scale)
     assert (decision.executors, decision.leaving) == (3, (0,))
-    assert decision.moves == (Transfer((0, 1), 0, 1),)
+    assert decision.transfers == (Transfer((0, 1), 0, 1),)
     assert lab.plan.after(decision).assignment["count"] == (1, 1, 1, 1, 2, 2, 3, 3)
 
 
@@ -145,7 +147,7 @@ def test_an_executor_without_substreams_leaves_and_nothing_else_moves():
 
 @pytest.mark.parametrize("rates", [[5] * 8, [30] * 8, [28, 28, 28, 28, 5, 5, 5, 5]])
 def test_nothing_new_is_said_while_a_treatment_is_under_way(rates):
-    assert Lab().run(rates, 6, settling=["count"]) == Hold(operator="count", reason="a treatment is under way")
+    assert Lab().run(rates, 6, settling=["count"]) == Hold(pool="count", reason="a treatment is under way")
 
 
 def test_the_first_looks_say_what_is_not_known_yet():
@@ -159,9 +161,7 @@ def test_a_state_with_missing_counts_is_not_diagnosed():
     lab = Lab()
     lab.run([30] * 8, 4)
     lab.hidden = (2, 5)
-    assert lab.turn([30] * 8)[0] == Hold(
-        operator="count", reason="the counts of 'count' are not known (substreams 2, 5)"
-    )
+    assert lab.turn([30] * 8)[0] == Hold(pool="count", reason="the counts of 'count' are not known (substreams 2, 5)")
     lab.hidden = ()
     assert isinstance(lab.turn([30] * 8)[0], Scale)
 
@@ -175,14 +175,14 @@ def test_a_slow_executor_is_given_less():
     lab = Lab(speeds={0: 100.0, 1: 40.0})
     decision = lab.run([11] * 8, 5)
     assert isinstance(decision, Move)
-    assert (decision.moves[0].source, decision.moves[0].target) == (1, 0)
-    assert len(decision.moves[0].substreams) == 2  # 22 of 32 and 66 of 80 that are trusted
+    assert (decision.transfers[0].source, decision.transfers[0].target) == (1, 0)
+    assert len(decision.transfers[0].substreams) == 2  # 22 of 32 and 66 of 80 that are trusted
 
 
 def test_a_new_executor_is_taken_to_be_as_fast_as_its_source_until_it_is_measured():
     lab = Lab(speeds={0: 50.0, 1: 100.0})
     decision = lab.run([15] * 4 + [20] * 4, 4)
-    assert (decision.executors, decision.moves[0].source) == (3, 0)
+    assert (decision.executors, decision.transfers[0].source) == (3, 0)
     lab.plan = lab.plan.after(decision)
     lab.phases[2] = ExecutorPhase.STARTING
     lab.turn([15] * 4 + [20] * 4, settling=["count"])
@@ -194,7 +194,7 @@ def test_a_failed_executor_is_waited_for_and_keeps_its_substreams():
     lab.run([10] * 8, 4)
     lab.phases[1] = ExecutorPhase.FAILED
     decision = lab.run([10] * 8, 10, settling=["count"])
-    assert decision == Hold(operator="count", reason="executor 1 has failed and is waited for")
+    assert decision == Hold(pool="count", reason="executor 1 has failed and is waited for")
 
 
 def test_a_failed_executor_that_does_not_come_back_is_replaced_and_no_substream_is_on_two():
@@ -225,7 +225,7 @@ HEAVY = [150, 5, 5, 5, 5, 5, 5, 5]
 def test_a_substream_that_is_too_heavy_is_named_once_after_its_neighbours_have_left():
     lab = Lab()
     first = lab.run(HEAVY, 4)
-    assert first.moves == (Transfer((1, 2, 3), 0, 1),)
+    assert first.transfers == (Transfer((1, 2, 3), 0, 1),)
     lab.plan = lab.plan.after(first)
     reasons = [lab.turn(HEAVY)[0].reason for _ in range(20)]
     named = [reason for reason in reasons if "substream 0 alone brings 150 records/s to executor 0" in reason]
@@ -238,7 +238,7 @@ def test_the_others_are_treated_as_usual():
     plan = Plan(0, {"count": PoolPlan.of(3)}, {"count": "count"}, {"count": (0, 1, 1, 1, 1, 2, 2, 2)})
     decision = Lab(plan).run([150, 10, 10, 10, 10, 10, 10, 10], 6)
     assert isinstance(decision, Scale)
-    assert decision.moves == (Transfer((1, 2, 3, 4), 1, 2),)
+    assert decision.transfers == (Transfer((1, 2, 3, 4), 1, 2),)
 
 
 def test_it_may_be_named_again_when_it_has_been_light_in_between():
@@ -269,16 +269,18 @@ def test_two_operators_do_not_both_get_the_last_executor_of_the_budget():
         executors = [ExecutorState(n, 0, ExecutorPhase.ACTIVE, completed=100 * turn, busy_s=1.0 * turn) for n in "ab"]
         substreams = [SubstreamState(n, index, 0, 40 * turn, 25 * turn) for n in "ab" for index in range(4)]
         snapshot = Snapshot(float(turn), (OperatorState("a"), OperatorState("b")), tuple(executors), tuple(substreams))
-        decisions = policy.decide(Observation(snapshot, measurer.update(snapshot, plan), plan))
+        decisions = policy.decide(
+            Observation(snapshot, measurer.update(snapshot, plan), plan, budget=policy.goal.budget)
+        )
     assert [type(decision) for decision in decisions] == [Scale, Hold]
 
 
 def test_a_stateless_operator_is_scaled_as_if_its_load_divided_evenly():
     grown = Lab(Plan.initial(STATELESS, 2), STATELESS, speeds={0: 50.0, 1: 50.0}).run([200], 4)
     assert isinstance(grown, Scale)
-    assert (grown.executors, grown.moves) == (3, ())
+    assert (grown.executors, grown.transfers) == (3, ())
     shrunk = Lab(Plan.initial(STATELESS, 3), STATELESS, speeds={1: 60.0}).run([30], 4)
-    assert (shrunk.executors, shrunk.leaving, shrunk.moves) == (2, (1,), ())
+    assert (shrunk.executors, shrunk.leaving, shrunk.transfers) == (2, (1,), ())
 
 
 def test_operators_that_share_a_pool_get_one_decision():
@@ -292,9 +294,11 @@ def test_operators_that_share_a_pool_get_one_decision():
             ExecutorState("shared", n, ExecutorPhase.ACTIVE, completed=30 * turn, busy_s=0.3 * turn) for n in (0, 1)
         ]
         snapshot = Snapshot(float(turn), tuple(operators), tuple(executors))
-        decisions = policy.decide(Observation(snapshot, measurer.update(snapshot, plan), plan))
+        decisions = policy.decide(
+            Observation(snapshot, measurer.update(snapshot, plan), plan, budget=policy.goal.budget)
+        )
     [decision] = decisions
-    assert (decision.operator, decision.executors) == ("count", 1)
+    assert (decision.pool, decision.executors) == ("shared", 1)
     assert "1s" in decision.reason
 
 
@@ -347,7 +351,7 @@ def test_an_end_to_end_bound_goes_to_the_operator_that_has_more_trouble():
         substreams = [SubstreamState(name, index, 0, *counts[name]) for name in "ab" for index in (0, 1)]
         executors = [ExecutorState(n, 0, ExecutorPhase.ACTIVE, completed=20 * turn, busy_s=0.1 * turn) for n in "ab"]
         snapshot = Snapshot(float(turn), (OperatorState("a"), OperatorState("b")), tuple(executors), tuple(substreams))
-        policy.decide(Observation(snapshot, measurer.update(snapshot, plan), plan))
+        policy.decide(Observation(snapshot, measurer.update(snapshot, plan), plan, budget=policy.goal.budget))
     a, b = policy._bounds.latency_s("a"), policy._bounds.latency_s("b")
     assert a + b == pytest.approx(4.0)
     assert b > 1.2 * a

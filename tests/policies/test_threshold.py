@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from rheostat.decision import Effect, Hold, Scale
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.plan import Plan, PoolPlan
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.policies.registry import make_policy
 from rheostat.sla import Budget, Goal
 from rheostat.snapshot import Snapshot
@@ -20,22 +20,21 @@ def decide(utilisation, plan=None, budget=None, settling=(), queued=None, **opti
     operators = {
         name: OperatorMeasures(utilisation=utilisation.get(name, 0.5), queued=queued) for name in TOPOLOGY.operators
     }
-    observation = Observation(
-        Snapshot(0.0, ()), Measures(1.0, operators), plan or Plan.initial(TOPOLOGY, 4), frozenset(settling)
-    )
-    return policy.decide(observation)
+    plan = plan or Plan.initial(TOPOLOGY, 4)
+    measures = Measures(1.0, operators)
+    return policy.decide(Observation(Snapshot(0.0, ()), measures, plan, frozenset(settling), policy.goal.budget))
 
 
 def test_one_executor_is_added_above_the_upper_threshold_with_its_predicted_effect():
     [a, b] = decide({"a": 0.95})
     assert a == Scale(
-        operator="a",
+        pool="a",
         executors=5,
         reason="utilisation 95% is above 80%: 5 executors instead of 4 would bring 76%",
         predicted=Effect(utilisation=pytest.approx(0.76), executors=5),
     )
     assert b == Hold(
-        operator="b",
+        pool="b",
         reason="utilisation 50% is between 40% and 80%",
         predicted=Effect(utilisation=0.5, executors=4),
     )
@@ -53,7 +52,7 @@ def test_on_the_thresholds_themselves_it_holds(utilisation):
 
 def test_an_unmeasured_utilisation_holds():
     [a, _] = decide({"a": None})
-    assert a == Hold(operator="a", reason="the utilisation could not be measured")
+    assert a == Hold(pool="a", reason="the utilisation could not be measured")
 
 
 def test_queues_are_not_looked_at():
@@ -61,7 +60,7 @@ def test_queues_are_not_looked_at():
 
 
 def test_it_waits_while_a_change_is_under_way():
-    assert decide({"a": 0.95}, settling=["a"])[0] == Hold(operator="a", reason="a change is still under way")
+    assert decide({"a": 0.95}, settling=["a"])[0] == Hold(pool="a", reason="a change is still under way")
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,7 @@ def test_a_scale_in_that_would_at_once_be_undone_is_not_made():
 def test_a_shared_pool_gets_one_decision():
     shared = Plan(0, {"both": PoolPlan.of(2)}, {"a": "both", "b": "both"})
     [only] = decide({"a": 0.9, "b": 0.9}, plan=shared)
-    assert (only.operator, only.executors) == ("a", 3)
+    assert (only.pool, only.executors) == ("both", 3)
 
 
 @settings(deadline=None)

@@ -67,7 +67,7 @@ def nodes(*names, **more):
 def placed(plan, operator, **locations):
     """`plan` with executor n of `operator` at the location given as `_n`."""
     spots = {int(number[1:]): spot for number, spot in locations.items()}
-    return plan.after(Place(operator=operator, reason="test", locations=spots))
+    return plan.after(Place(pool=operator, reason="test", locations=spots))
 
 
 def row(plant: SimPlant, operator: str = "op") -> np.record:

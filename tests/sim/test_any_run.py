@@ -94,7 +94,7 @@ def test_counters_that_a_snapshot_shows_never_fall(told):
     for happen in events:
         happen(history)
         seen = history.plant.observe()
-        for now, before in zip(seen.operators, last.operators, strict=True):
+        for now, before in zip(seen.operator_states, last.operator_states, strict=True):
             assert now.arrived >= before.arrived
             assert now.completed >= before.completed
             assert now.lost >= before.lost

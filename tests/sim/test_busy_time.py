@@ -27,8 +27,8 @@ def test_the_busy_time_of_operators_that_share_an_executor_in_batches_never_fall
     last = dict.fromkeys("ab", 0.0)
     for seen in readings(it, 60.0):
         for name in "ab":
-            assert seen.operator[name].busy_s >= last[name] - 1e-9, f"{name} at {seen.time_s:g} s"
-            last[name] = seen.operator[name].busy_s
+            assert seen.operators[name].busy_s >= last[name] - 1e-9, f"{name} at {seen.time_s:g} s"
+            last[name] = seen.operators[name].busy_s
     assert min(last.values()) > 5.0
 
 
@@ -36,7 +36,7 @@ def test_what_executors_worked_is_what_was_worked_for_operators_at_every_moment(
     it = plant(TWO, fixed(0.002, **EVERY_TEN_SECONDS), rate=100.0, plan=ONE_POOL)
     for seen in readings(it, 60.0):
         [executor] = seen.executors
-        assert executor.busy_s == pytest.approx(seen.operator["a"].busy_s + seen.operator["b"].busy_s, abs=1e-9)
+        assert executor.busy_s == pytest.approx(seen.operators["a"].busy_s + seen.operators["b"].busy_s, abs=1e-9)
 
 
 def two_shares():
@@ -54,7 +54,7 @@ def test_a_share_is_worked_at_its_turn():
     for time_s, expected_s in worked.items():
         it.cluster.advance(first_s + time_s)
         seen = it.observe()
-        assert (seen.operator["a"].busy_s, seen.operator["b"].busy_s) == pytest.approx(expected_s), time_s
+        assert (seen.operators["a"].busy_s, seen.operators["b"].busy_s) == pytest.approx(expected_s), time_s
 
 
 def test_a_batch_that_is_given_up_takes_back_what_was_not_worked_of_its_own_share():
@@ -62,7 +62,7 @@ def test_a_batch_that_is_given_up_takes_back_what_was_not_worked_of_its_own_shar
     it.cluster.advance(first_s + 11.5)
     it.cluster.failures.fail(it.cluster.fleet.members["both", 0], ("a", "b"), 1.0)
     seen = it.observe()
-    assert [seen.operator[name].busy_s for name in "ab"] == pytest.approx([0.51, 0.01])
+    assert [seen.operators[name].busy_s for name in "ab"] == pytest.approx([0.51, 0.01])
     assert seen.executors[0].busy_s == pytest.approx(0.52)
     assert executor_row(it, 0, "both").free_at == it.cluster.now_s, "nothing is booked any more"
     it.cluster.advance(60.0)
@@ -73,10 +73,10 @@ def test_a_batch_that_is_given_up_takes_back_what_was_not_worked_of_its_own_shar
 def test_the_service_that_a_leaving_executor_still_gives_counts_as_it_is_given():
     it = plant(one_operator(), fixed(4.0, executors=2), rate=Step([(0, 2.0), (1.1, 0.0)]), scv=0)
     it.cluster.advance(2.0)
-    it.apply(Plan.initial(it.topology, 2).after(Scale(operator="op", reason="test", executors=1)))
-    assert it.observe().operator["op"].busy_s == pytest.approx(1.5 + 1.0)
+    it.apply(Plan.initial(it.topology, 2).after(Scale(pool="op", reason="test", executors=1)))
+    assert it.observe().operators["op"].busy_s == pytest.approx(1.5 + 1.0)
     it.cluster.advance(3.0)
-    assert it.observe().operator["op"].busy_s == pytest.approx(2.5 + 2.0)
+    assert it.observe().operators["op"].busy_s == pytest.approx(2.5 + 2.0)
 
 
 def test_loading_the_state_of_a_substream_is_not_work():
@@ -86,8 +86,8 @@ def test_loading_the_state_of_a_substream_is_not_work():
     it.cluster.advance(5.0)
     it.cluster.moves.move("op", [0], it.cluster.fleet.members["op", 1])
     it.cluster.advance(12.0)
-    assert it.observe().operator["op"].busy_s == pytest.approx(0.1)
+    assert it.observe().operators["op"].busy_s == pytest.approx(0.1)
     it.cluster.advance(12.51)
-    assert it.observe().operator["op"].busy_s == pytest.approx(0.6)
+    assert it.observe().operators["op"].busy_s == pytest.approx(0.6)
     it.cluster.advance(20.0)
-    assert it.observe().operator["op"].busy_s == pytest.approx(1.0)
+    assert it.observe().operators["op"].busy_s == pytest.approx(1.0)

@@ -14,7 +14,7 @@ from rheostat.topology import Operator, Source, Topology
 
 
 def scaled(plan, executors, operator="op", **more):
-    return plan.after(Scale(operator=operator, reason="test", executors=executors, **more))
+    return plan.after(Scale(pool=operator, reason="test", executors=executors, **more))
 
 
 def with_standby(plan, standby, pool="op"):

@@ -33,7 +33,7 @@ def at_distance(where, serving=None, **cluster):
 def test_a_record_pays_for_its_way_by_the_distance(queues, where, expected_s):
     seen = at_distance(where, {"queues": queues, "batches": AT_ONCE}, process_hop=0.1, node_hop=0.5)
     assert seen.latency.mean_s == pytest.approx(0.02 + expected_s)
-    assert seen.operator["b"].latency.mean_s == pytest.approx(0.01)
+    assert seen.operators["b"].latency.mean_s == pytest.approx(0.01)
 
 
 @QUEUES
@@ -51,8 +51,8 @@ def test_a_constant_hop_is_added_to_every_latency_and_changes_nothing_else(queue
     assert far.latency.mean_s == pytest.approx(near.latency.mean_s + 0.25)
     assert far.latency.max_s == pytest.approx(near.latency.max_s + 0.25)
     for operator in "ab":
-        assert far.operator[operator].latency.mean_s == pytest.approx(near.operator[operator].latency.mean_s)
-        assert far.operator[operator].busy_s == pytest.approx(near.operator[operator].busy_s)
+        assert far.operators[operator].latency.mean_s == pytest.approx(near.operators[operator].latency.mean_s)
+        assert far.operators[operator].busy_s == pytest.approx(near.operators[operator].busy_s)
 
 
 @pytest.mark.parametrize("queues", ["shared", "batches"])
@@ -119,7 +119,7 @@ def test_a_record_on_its_way_to_an_executor_that_has_left_goes_to_another_of_the
     plan = Plan.initial(CHAIN, 2)
     for turn in range(10):
         for operator in "ab":
-            plan = plan.after(Scale(operator=operator, reason="test", executors=2 if turn % 2 else 3))
+            plan = plan.after(Scale(pool=operator, reason="test", executors=2 if turn % 2 else 3))
         for _ in range(10):
             it.apply(plan)
             it.cluster.advance(it.cluster.now_s + 0.1)
@@ -130,8 +130,8 @@ def test_a_record_on_its_way_to_an_executor_that_has_left_goes_to_another_of_the
 @pytest.mark.parametrize(("where", "expected_s"), [(SAME_PROCESS, 0.01), (SAME_NODE, 0.02), (ELSEWHERE, 0.05)])
 def test_a_record_from_afar_costs_the_executor_that_receives_it(queues, where, expected_s):
     seen = at_distance(where, {"queues": queues, "batches": AT_ONCE}, process_cost=0.01, node_cost=0.04)
-    assert seen.operator["b"].latency.mean_s == pytest.approx(expected_s)
-    assert seen.operator["a"].latency.mean_s == pytest.approx(0.01)
+    assert seen.operators["b"].latency.mean_s == pytest.approx(expected_s)
+    assert seen.operators["a"].latency.mean_s == pytest.approx(0.01)
 
 
 def nearest(rate, service_s):

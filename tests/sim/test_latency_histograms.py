@@ -51,7 +51,7 @@ def test_nothing_has_no_quantile():
 def test_a_snapshot_has_the_median_and_the_tail_of_m_m_1():
     it = plant(one_operator(), exponential(0.5), rate=1.0, resolution_s=1000.0)
     it.cluster.advance(4e5)
-    seen = it.observe().operator["op"].latency
+    seen = it.observe().operators["op"].latency
     assert seen.p50_s == pytest.approx(np.log(2), rel=0.05)
     assert seen.p99_s == pytest.approx(np.log(100), rel=0.06)
     assert seen.scv == pytest.approx(1.0, rel=0.1)

@@ -42,7 +42,7 @@ def test_the_number_in_the_system_is_rate_times_latency():
         there = {name: int(row(it, name).arrived - row(it, name).completed) for name in areas}
         if now_s > 5 and not moved:
             moved = True
-            it.apply(plan.after(Move(operator="b", reason="test", moves=(Transfer((0,), 0, 2),))))
+            it.apply(plan.after(Move(operator="b", reason="test", transfers=(Transfer((0,), 0, 2),))))
         event_s = float(it.cluster.state.heap[0].time) if world[0].events else math.inf
         upcoming = [event_s, it.cluster.agenda.next_time(), it.cluster.feed.known_until_s]
         it.cluster.advance(min(time_s for time_s in upcoming if time_s > now_s))
@@ -60,7 +60,7 @@ def test_memory_does_not_grow_with_the_length_of_a_run():
     for turn in range(200):
         it.cluster.advance(turn * 10.0 + 10.0)
         source, target = (0, 2) if turn % 2 == 0 else (2, 0)
-        plan = plan.after(Move(operator="b", reason="test", moves=(Transfer((0,), source, target),)))
+        plan = plan.after(Move(operator="b", reason="test", transfers=(Transfer((0,), source, target),)))
         it.apply(plan)
         tables = [len(table) for table in it.cluster.state]
         sizes.append((tables, len(it.cluster.agenda._entries) <= 3, it.cluster.state.world[0].events < 100))

@@ -20,13 +20,21 @@ def test_executors_go_to_the_emptiest_node():
     assert [executor.node for executor in it.observe().executors] == ["x", "y", "x", "y"]
 
 
+def test_free_slots_and_nodes_to_choose_from_are_told_before_anyone_decides():
+    it = plant(one_operator(), fixed(0.001, executors=4), cluster=ClusterModel(nodes=nodes("x", "y", slots=3)))
+    assert (it.capabilities.can_place, it.capabilities.free_executors, it.capabilities.can_fuse) == (True, 2, False)
+    assert "round-robin" in it.capabilities.groupings["op"]
+    alone = plant(one_operator(), fixed(0.001, executors=4))
+    assert (alone.capabilities.can_place, alone.capabilities.free_executors) == (False, None)
+
+
 def test_a_full_cluster_is_an_obstacle_until_there_is_room_again():
     it = plant(one_operator(), fixed(0.001, executors=3), cluster=ClusterModel(start=0, nodes=nodes("x", slots=4)))
-    plan = Plan.initial(it.topology, 3).after(Scale(operator="op", reason="test", executors=6))
+    plan = Plan.initial(it.topology, 3).after(Scale(pool="op", reason="test", executors=6))
     assert it.apply(plan) == tuple(f"no node has a free slot for executor {number} of 'op'" for number in (4, 5))
     it.cluster.advance(1.0)
     assert it.reached(plan) == frozenset()
-    fewer = plan.after(Scale(operator="op", reason="test", executors=4))
+    fewer = plan.after(Scale(pool="op", reason="test", executors=4))
     realise(it, fewer)
     assert it.apply(fewer) == ()
 
@@ -66,7 +74,7 @@ def test_batches_share_the_cores_of_a_node_too():
         cluster = ClusterModel(nodes=nodes("x", slots=4, cores=cores))
         it = plant(one_operator(), batches, rate=100.0, scv=0, cluster=cluster)
         it.cluster.advance(99.9)
-        batch = it.observe().operator["op"].batch
+        batch = it.observe().operators["op"].batch
         durations.append(batch.duration_s / batch.count - 1)
         assert it.cluster.state.nodes[0].busy == 0
         it.cluster.advance(101.0)

@@ -93,7 +93,7 @@ def test_an_operator_without_records_makes_no_batches():
     it = plant(one_operator(), {"op": batches}, rate=0.0)
     it.cluster.advance(100.0)
     assert row(it).batch_count == 0
-    assert it.observe().operator["op"].batch.count == 0
+    assert it.observe().operators["op"].batch.count == 0
 
 
 def test_operators_that_share_executors_do_one_share_after_the_other():

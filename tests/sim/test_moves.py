@@ -15,11 +15,11 @@ BURST = Step([(0, 100.0), (0.105, 0.0)])
 
 
 def moved(plan, substreams, source, target, operator="op"):
-    return plan.after(Move(operator=operator, reason="test", moves=(Transfer(tuple(substreams), source, target),)))
+    return plan.after(Move(operator=operator, reason="test", transfers=(Transfer(tuple(substreams), source, target),)))
 
 
 def scaled(plan, executors, operator="op", **more):
-    return plan.after(Scale(operator=operator, reason="test", executors=executors, **more))
+    return plan.after(Scale(pool=operator, reason="test", executors=executors, **more))
 
 
 def test_a_moved_substream_is_served_by_its_new_executor_only():
@@ -123,9 +123,9 @@ def test_a_batch_moves_its_substreams_between_two_batches_and_loads_their_state_
     it = plant(keyed(2), batches, rate=100.0, cluster=ClusterModel(move_delay=0, bandwidth=1e8))
     it.cluster.advance(10.0)
     it.apply(moved(Plan.initial(it.topology, 2), [0], 0, 1))
-    before = it.observe().operator["op"].batch
+    before = it.observe().operators["op"].batch
     it.cluster.advance(13.5)
-    after = it.observe().operator["op"].batch
+    after = it.observe().operators["op"].batch
     assert after.duration_s / after.count > before.duration_s / before.count
     assert it.observe().substreams[0].executor == 1
 
@@ -179,9 +179,9 @@ def test_a_batch_goes_on_with_a_leaving_executor_until_its_successor_is_up():
     plan = msgspec.structs.replace(plan, revision=1, pools={"op": successor}, assignment={"op": (1, 1)})
     it.apply(plan)
     it.cluster.advance(20.0)
-    batch = it.observe().operator["op"].batch
+    batch = it.observe().operators["op"].batch
     it.cluster.advance(24.9)
-    later = it.observe().operator["op"].batch
+    later = it.observe().operators["op"].batch
     duration_s = (later.duration_s - batch.duration_s) / (later.count - batch.count)
     assert duration_s == pytest.approx(0.1 / (1 - 0.5), rel=0.2)
     assert count_in_system(it)["op"] < 100

@@ -6,9 +6,9 @@ from rheostat.plan import Plan
 
 def test_a_plan_that_fuses_operators_is_an_obstacle_and_everything_runs_on():
     it, plan = plant(CHAIN), Plan.initial(CHAIN)
-    fused = plan.after(Fuse(operator="b", others=("a",), reason="test"))
+    fused = plan.after(Fuse(operators=("a", "b"), reason="test"))
     assert it.apply(fused) == ("the simulator's operators keep the pools they have: they are neither fused nor split",)
     assert it.reached(fused) == frozenset()
     it.clock.wait_until(10.0)
-    assert it.observe().operator["b"].completed
+    assert it.observe().operators["b"].completed
     assert (it.apply(plan), it.reached(plan)) == ((), {"a", "b"})

@@ -107,7 +107,7 @@ def test_records_go_to_executors_in_turn_at_random_or_by_value():
     by_value = served(it, 4) - in_turn - at_random
     expected = np.array([6, 1, 1, 1]) / 9 * by_value.sum()
     assert stats.chi2.sf(((by_value - expected) ** 2 / expected).sum(), 3) > UNLIKELY
-    assert it.observe().operator["op"].grouping == "key"
+    assert it.observe().operators["op"].grouping == "key"
 
 
 def test_a_grouping_that_does_not_exist_is_refused():

@@ -219,7 +219,7 @@ def regrouped(plan, grouping, operator="op"):
 
 
 def scaled(plan, executors, operator="op"):
-    return plan.after(Scale(operator=operator, reason="test", executors=executors))
+    return plan.after(Scale(pool=operator, reason="test", executors=executors))
 
 
 def test_a_grouping_is_switched_while_records_are_under_way():
@@ -231,7 +231,7 @@ def test_a_grouping_is_switched_while_records_are_under_way():
         it.cluster.advance(until_s)
         plan = regrouped(plan, grouping)
         it.apply(plan)
-        assert it.observe().operator["op"].grouping == grouping
+        assert it.observe().operators["op"].grouping == grouping
     assert drained(it, 200.0)
 
 

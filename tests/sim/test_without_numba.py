@@ -42,7 +42,7 @@ cluster = ClusterModel(start=1, move_delay=0.2, node_hop=0.01, process_hop=0.01)
 plant = SimPlant(SimModel(topology, {"in": source}, operators, cluster=cluster), np.random.default_rng(3))
 plan = Plan.initial(topology, {"a": 2, "b": 2, "c": 2, "d": 1})
 plant.cluster.advance(3.0)
-plan = plan.after(Scale(operator="b", reason="more", executors=3))
+plan = plan.after(Scale(pool="b", reason="more", executors=3))
 for _ in range(6):
     plant.apply(plan)
     plant.cluster.advance(plant.cluster.now_s + 0.5)

@@ -134,7 +134,9 @@ class History:
     def scale(self, operator: str, executors: int, leaver: int) -> None:
         pool = self.plan.pool(operator).executors
         leaving = (pool[leaver % len(pool)],) if leaver % 2 and len(pool) > 1 else ()
-        self.plan = self.plan.after(Scale(operator=operator, reason="test", executors=executors, leaving=leaving))
+        self.plan = self.plan.after(
+            Scale(pool=self.plan.pool_of[operator], reason="test", executors=executors, leaving=leaving)
+        )
 
     def move(self, operator: str, substream: int, target: int) -> None:
         if operator not in self.plan.assignment:
@@ -142,14 +144,14 @@ class History:
         owners, pool = self.plan.assignment[operator], self.plan.pool(operator).executors
         index = substream % len(owners)
         moves = (Transfer((index,), owners[index], pool[target % len(pool)]),)
-        self.plan = self.plan.after(Move(operator=operator, reason="test", moves=moves))
+        self.plan = self.plan.after(Move(operator=operator, reason="test", transfers=moves))
 
     def place(self, operator: str, executor: int, node: int) -> None:
         nodes, pool = self.plant.model.cluster.nodes, self.plan.pool(operator).executors
         if nodes:
             spot = Location(nodes[node % len(nodes)].name)
             locations = {pool[executor % len(pool)]: spot}
-            self.plan = self.plan.after(Place(operator=operator, reason="test", locations=locations))
+            self.plan = self.plan.after(Place(pool=self.plan.pool_of[operator], reason="test", locations=locations))
 
     def regroup(self, operator: str, which: int, _: int) -> None:
         if operator not in self.plan.assignment:

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import ClassVar
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,20 +13,13 @@ from pyspark.sql.streaming import StreamingQuery
 from rheostat.attachment import Attachment, attach
 from rheostat.errors import ConfigError, PlantError
 from rheostat.journal import Journal
-from rheostat.policies.policy import PolicyOptions
+from rheostat.policies.policy import Policy
 
 pytestmark = pytest.mark.spark
 
 
-class Raising:
+class Raising(Policy):
     """A policy with a defect."""
-
-    name: ClassVar[str] = "raising"
-    summary: ClassVar[str] = "fails"
-    Options: ClassVar[type[PolicyOptions]] = PolicyOptions
-
-    def __init__(self, goal, options) -> None:
-        self.options = options
 
     def decide(self, observation):
         raise ZeroDivisionError("a defect")

@@ -76,7 +76,7 @@ class LiveView:
     def _line(self, time_s: float, verdict: Verdict) -> Text:
         refused = verdict.ruling is Ruling.REFUSED
         since_s = time_s - self._history.turns[0].time_s
-        text = f"{human(since_s):>6}  {verdict.decision.operator}: {describe(verdict.decision)}"
+        text = f"{human(since_s):>6}  {verdict.decision.subject}: {describe(verdict.decision)}"
         why = f"refused, {verdict.why}" if refused else verdict.decision.reason
         return Text(f"{text}: {why}", style="dim" if refused else "bold", overflow="ellipsis", no_wrap=True)
 

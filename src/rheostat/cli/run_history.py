@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from rheostat.loop.turn import Ruling, Turn, Verdict
 from rheostat.measure.windows import WindowedSuccess
+from rheostat.names import OperatorName
 from rheostat.sla import SLA
 
 
@@ -41,7 +42,7 @@ class RunHistory:
                 time_s=turn.time_s,
                 completed=snapshot.latency.count if snapshot.latency else 0,
                 latency_s=snapshot.latency.mean_s if snapshot.latency else None,
-                oldest_s=max((state.oldest_s or 0.0 for state in snapshot.operators), default=0.0),
+                oldest_s=max((state.oldest_s or 0.0 for state in snapshot.operator_states), default=0.0),
                 external_rate=turn.measures.external_rate,
                 arrival_rate={name: each.arrival_rate for name, each in measured.items()},
                 queued={name: each.queued for name, each in measured.items()},
@@ -73,6 +74,6 @@ class RunHistory:
         return success.mean()
 
 
-def _serving(turn: Turn, operator: str) -> int:
+def _serving(turn: Turn, operator: OperatorName) -> int:
     assert turn.snapshot is not None
     return sum(1 for _ in turn.snapshot.active(turn.plan.pool_of[operator]))

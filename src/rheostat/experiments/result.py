@@ -7,6 +7,7 @@ import numpy as np
 
 from rheostat.experiments.needed_executors import peak_executors
 from rheostat.experiments.prediction_errors import PredictionErrors
+from rheostat.names import OperatorName
 from rheostat.sim.cluster import Cluster
 from rheostat.sim.histogram import BINS, quantile
 from rheostat.sim.score import Scoreboard
@@ -102,7 +103,7 @@ def figures(cluster: Cluster, board: Scoreboard, goal: Goal, duration_s: float) 
     }
 
 
-def _operator(cluster: Cluster, board: Scoreboard, goal: Goal, name: str, duration_s: float) -> OperatorResult:
+def _operator(cluster: Cluster, board: Scoreboard, goal: Goal, name: OperatorName, duration_s: float) -> OperatorResult:
     position = cluster.position[name]
     row = cluster.state.operators[position]
     bins = slice((1 + position) * BINS, (2 + position) * BINS)

@@ -78,7 +78,7 @@ class ScenarioFile(Spec, frozen=True):
     source: tuple[SourceTable, ...]
     operator: tuple[OperatorTable, ...]
     period: Duration = "1s"
-    t_ra: Duration = 0
+    cooldown: Duration = 0
     resolution: Duration = "100ms"
     sla: tuple[SlaTable, ...] = ()
     budget: BudgetTable = BudgetTable()
@@ -136,7 +136,7 @@ def make_scenario(file: ScenarioFile, folder: Path) -> Scenario:
         duration_s=positive_seconds(file.duration, "duration"),
         model=model,
         goal=Goal(topology, slas, budget),
-        loop=LoopOptions(file.period, t_ra=file.t_ra),
+        loop=LoopOptions(file.period, cooldown=file.cooldown),
         policy=file.policy.name,
         policy_options=file.policy.options,
     )

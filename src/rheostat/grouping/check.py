@@ -20,7 +20,7 @@ def check(topology: Topology, operator: str, grouping: str) -> None:
     """Refuse, with the reason, a grouping that is not known or would break the results of `operator`."""
     if grouping not in NAMES:
         raise ConfigError(f"operator {operator!r}: no grouping is called {grouping!r}; {nearest(grouping, NAMES)}")
-    it = topology.operator(operator)
+    it = topology.operators[operator]
     if it.keyed and it.merge is None and grouping != KEY:
         raise ConfigError(
             f"operator {operator!r} is keyed by {it.key!r} and nothing merges behind it, so {grouping!r} would split "

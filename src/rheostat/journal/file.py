@@ -11,20 +11,20 @@ from rheostat.errors import JournalError
 from rheostat.filelock import FileLock
 
 APPLICATION_ID = 0x52484554
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 MEMORY = ":memory:"
 
 _SCHEMA = """
 CREATE TABLE runs (id INTEGER PRIMARY KEY, body TEXT NOT NULL);
-CREATE TABLE plans (revision INTEGER PRIMARY KEY, time_s REAL NOT NULL, act INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE TABLE plans (revision INTEGER PRIMARY KEY, time_s REAL NOT NULL, action INTEGER NOT NULL, body TEXT NOT NULL);
 CREATE TABLE snapshots (
     id INTEGER PRIMARY KEY, run INTEGER NOT NULL, time_s REAL NOT NULL, revision INTEGER NOT NULL,
     settling TEXT NOT NULL, holds TEXT NOT NULL, body BLOB NOT NULL);
 CREATE INDEX snapshots_by_run ON snapshots (run);
 CREATE TABLE decisions (
     id INTEGER PRIMARY KEY, run INTEGER NOT NULL, snapshot INTEGER NOT NULL, time_s REAL NOT NULL,
-    operator TEXT NOT NULL, kind TEXT NOT NULL, ruling TEXT NOT NULL, why TEXT NOT NULL, revision INTEGER UNIQUE,
-    body TEXT NOT NULL);
+    subject TEXT NOT NULL, pool TEXT, kind TEXT NOT NULL, ruling TEXT NOT NULL, why TEXT NOT NULL,
+    revision INTEGER UNIQUE, body TEXT NOT NULL);
 CREATE INDEX decisions_by_run ON decisions (run);
 CREATE TABLE outcomes (revision INTEGER PRIMARY KEY, time_s REAL NOT NULL, observed TEXT, note TEXT NOT NULL);
 CREATE TABLE problems (

@@ -17,11 +17,12 @@ from typing import Any
 
 import msgspec
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import AnyDecision, Effect
 from rheostat.errors import ConfigError, JournalError
 from rheostat.journal.file import MEMORY, JournalFile
-from rheostat.journal.records import Recorded, RecordedDecision, Resumed, Run, UnderWay
-from rheostat.loop.turn import Problem, Ruling, Turn, Verdict
+from rheostat.journal.records import PendingAction, RecordedDecision, RecordedObservation, Resumed, Run
+from rheostat.loop.turn import LoopProblem, Ruling, Turn, Verdict
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 from rheostat.topology import Topology
@@ -32,7 +33,7 @@ A_DAY = 86_400
 _PRUNE_EVERY = 64
 _PAGE = 512
 
-_decode_snapshot = msgspec.json.Decoder(Snapshot).decode
+_decode_seen = msgspec.json.Decoder(tuple[Snapshot, Capabilities]).decode
 _decode_plan = msgspec.json.Decoder(Plan).decode
 _decode_decision: Any = msgspec.json.Decoder(AnyDecision).decode
 
@@ -73,8 +74,10 @@ class Journal:
                 f"journal {self._file.path} is of topology {last.goal.topology!r} ({last.fingerprint}), "
                 f"not of {topology.name!r} ({topology.fingerprint()}): use another file"
             )
-        [(revision, last_act_s)] = self._file.rows("SELECT max(revision), max(time_s) FILTER (WHERE act) FROM plans")
-        return Resumed(self._plan(revision), last_act_s, self._under_way())
+        [(revision, last_action_s)] = self._file.rows(
+            "SELECT max(revision), max(time_s) FILTER (WHERE action) FROM plans"
+        )
+        return Resumed(self._plan(revision), last_action_s, self._pending())
 
     def begin(self, run: Run, plan: Plan) -> None:
         """A new run, and the plan it starts with, unless it is there already."""
@@ -84,21 +87,21 @@ class Journal:
                 "INSERT OR IGNORE INTO plans VALUES (?, ?, 0, ?)", (plan.revision, run.started_s, _encode(plan))
             )
 
-    def write(self, period: Turn) -> None:
+    def write(self, turn: Turn) -> None:
         """One turn of the loop, all or nothing."""
-        acted = period.plan.revision != period.before.revision
+        acted = turn.plan.revision != turn.before.revision
         with self._file.transaction(durable=acted) as connection:
-            if period.snapshot is not None:
-                seen = self._write_snapshot(connection, period, period.snapshot)
-                self._write_decisions(connection, period, seen)
+            if turn.snapshot is not None:
+                seen = self._write_snapshot(connection, turn, turn.snapshot)
+                self._write_decisions(connection, turn, seen)
                 self._prune(connection, seen)
             if acted:
-                plan = period.plan
-                _insert(connection, "plans", revision=plan.revision, time_s=period.time_s, act=1, body=_encode(plan))
-            self._write_outcomes(connection, period)
-            self._write_problems(connection, period.time_s, period.news)
+                plan = turn.plan
+                _insert(connection, "plans", revision=plan.revision, time_s=turn.time_s, action=1, body=_encode(plan))
+            self._write_outcomes(connection, turn)
+            self._write_problems(connection, turn.time_s, turn.problem_changes)
 
-    def note(self, time_s: float, problems: Iterable[Problem]) -> None:
+    def note(self, time_s: float, problems: Iterable[LoopProblem]) -> None:
         """Problems that came up after the turn was written."""
         with self._file.transaction(durable=False) as connection:
             self._write_problems(connection, time_s, problems)
@@ -108,14 +111,14 @@ class Journal:
         rows = self._file.rows("SELECT id, body FROM runs ORDER BY id")
         return {number: msgspec.json.decode(body, type=Run) for number, body in rows}
 
-    def recorded(self, run: int) -> Iterator[Recorded]:
+    def recorded(self, run: int) -> Iterator[RecordedObservation]:
         """The observations of one run, the oldest first."""
         last = 0
         while rows := self._file.rows(f"{_SNAPSHOTS} WHERE run = ? AND id > ? ORDER BY id LIMIT {_PAGE}", (run, last)):
             yield from map(self._recorded, rows)
             last = rows[-1][0]
 
-    def last_recorded(self, count: int, before_run: int | None = None) -> list[Recorded]:
+    def last_recorded(self, count: int, before_run: int | None = None) -> list[RecordedObservation]:
         """The last `count` observations, or the last before a run began, the oldest first."""
         where, values = ("", (count,)) if before_run is None else ("WHERE run < ?", (before_run, count))
         rows = self._file.rows(f"{_SNAPSHOTS} {where} ORDER BY id DESC LIMIT ?", values)
@@ -131,43 +134,41 @@ class Journal:
         )
         return [_recorded_decision(*row) for row in rows]
 
-    def problems(self) -> list[tuple[float, Problem]]:
+    def problems(self) -> list[tuple[float, LoopProblem]]:
         """When which problem began, changed or ended, the oldest first."""
         rows = self._file.rows("SELECT time_s, place, what FROM problems ORDER BY id")
-        return [(time_s, Problem(place, what)) for time_s, place, what in rows]
+        return [(time_s, LoopProblem(place, what)) for time_s, place, what in rows]
 
     def plans(self) -> list[tuple[float, Plan]]:
         """Since when which plan was wanted, the oldest first."""
         rows = self._file.rows("SELECT time_s, body FROM plans ORDER BY revision")
         return [(time_s, _decode_plan(body)) for time_s, body in rows]
 
-    def _write_snapshot(self, connection: sqlite3.Connection, period: Turn, snapshot: Snapshot) -> int:
-        held = [verdict.decision for verdict in period.ruled(Ruling.HELD)]
+    def _write_snapshot(self, connection: sqlite3.Connection, turn: Turn, snapshot: Snapshot) -> int:
+        held = [verdict.decision for verdict in turn.ruled(Ruling.HELD)]
         return _insert(
             connection,
             "snapshots",
             run=self._run,
             time_s=snapshot.time_s,
-            revision=period.before.revision,
-            settling=_encode(sorted(period.settling)),
+            revision=turn.before.revision,
+            settling=_encode(sorted(turn.settling)),
             holds=_encode(held),
-            body=zlib.compress(msgspec.json.encode(snapshot), level=1),
+            body=zlib.compress(msgspec.json.encode((snapshot, turn.capabilities)), level=1),
         )
 
-    def _write_decisions(self, connection: sqlite3.Connection, period: Turn, snapshot: int) -> None:
-        for verdict in period.verdicts:
+    def _write_decisions(self, connection: sqlite3.Connection, turn: Turn, snapshot: int) -> None:
+        for verdict in turn.verdicts:
             if verdict.ruling is not Ruling.HELD:
-                _insert(
-                    connection, "decisions", run=self._run, snapshot=snapshot, **_decision_row(verdict, period.time_s)
-                )
+                _insert(connection, "decisions", run=self._run, snapshot=snapshot, **_decision_row(verdict, turn))
 
-    def _write_outcomes(self, connection: sqlite3.Connection, period: Turn) -> None:
-        for outcome in period.outcomes:
+    def _write_outcomes(self, connection: sqlite3.Connection, turn: Turn) -> None:
+        for outcome in turn.outcomes:
             observed = None if outcome.observed is None else _encode(outcome.observed)
-            row = (outcome.revision, period.time_s, observed, outcome.note)
+            row = (outcome.revision, turn.time_s, observed, outcome.note)
             connection.execute("INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?)", row)
 
-    def _write_problems(self, connection: sqlite3.Connection, time_s: float, problems: Iterable[Problem]) -> None:
+    def _write_problems(self, connection: sqlite3.Connection, time_s: float, problems: Iterable[LoopProblem]) -> None:
         for problem in problems:
             _insert(connection, "problems", run=self._run, time_s=time_s, place=problem.place, what=problem.what)
 
@@ -175,22 +176,23 @@ class Journal:
         if self._keep is not None and newest % _PRUNE_EVERY == 0:
             connection.execute("DELETE FROM snapshots WHERE id <= ?", (newest - self._keep,))
 
-    def _under_way(self) -> tuple[UnderWay, ...]:
-        """Accepted decisions without an outcome; of several on one operator the newest."""
+    def _pending(self) -> tuple[PendingAction, ...]:
+        """Accepted decisions without an outcome; of those on one pool the ones of the last turn."""
         rows = self._file.rows(
-            "SELECT max(d.revision), d.operator, d.time_s FROM decisions d LEFT JOIN outcomes o USING (revision) "
-            "WHERE d.revision IS NOT NULL AND o.revision IS NULL GROUP BY d.operator ORDER BY 1"
+            "SELECT d.revision, d.pool, d.time_s FROM decisions d LEFT JOIN outcomes o USING (revision) "
+            "WHERE d.revision IS NOT NULL AND o.revision IS NULL AND d.time_s = "
+            "(SELECT max(time_s) FROM decisions WHERE pool = d.pool AND revision IS NOT NULL) ORDER BY 1"
         )
-        return tuple(UnderWay(*row) for row in rows)
+        return tuple(PendingAction(*row) for row in rows)
 
-    def _recorded(self, row: Sequence[Any]) -> Recorded:
+    def _recorded(self, row: Sequence[Any]) -> RecordedObservation:
         number, run, revision, settling, holds, body = row
         try:
-            snapshot = _decode_snapshot(zlib.decompress(body))
+            snapshot, capabilities = _decode_seen(zlib.decompress(body))
         except (zlib.error, msgspec.DecodeError) as error:
             raise JournalError(f"journal {self._file.path}: snapshot {number} cannot be read: {error}") from error
         unsettled = frozenset(msgspec.json.decode(settling)) if settling != "[]" else frozenset()
-        return Recorded(number, run, snapshot, self._plan(revision), unsettled, holds)
+        return RecordedObservation(number, run, snapshot, capabilities, self._plan(revision), unsettled, holds)
 
     def _plan(self, revision: int) -> Plan:
         """Neighbouring observations have the same plan: the last one is kept."""
@@ -210,11 +212,11 @@ class NullJournal:
 
     def begin(self, run: Run, plan: Plan) -> None: ...
 
-    def write(self, period: Turn) -> None: ...
+    def write(self, turn: Turn) -> None: ...
 
-    def note(self, time_s: float, problems: Iterable[Problem]) -> None: ...
+    def note(self, time_s: float, problems: Iterable[LoopProblem]) -> None: ...
 
-    def last_recorded(self, count: int, before_run: int | None = None) -> list[Recorded]:
+    def last_recorded(self, count: int, before_run: int | None = None) -> list[RecordedObservation]:
         return []
 
 
@@ -231,11 +233,13 @@ def _insert(connection: sqlite3.Connection, table: str, **values: Any) -> int:
     return int(cursor.lastrowid or 0)
 
 
-def _decision_row(verdict: Verdict, time_s: float) -> dict[str, Any]:
+def _decision_row(verdict: Verdict, turn: Turn) -> dict[str, Any]:
+    """`pool` is the one that an accepted decision changed, the last one's where operators were fused or split."""
     decision = verdict.decision
     return {
-        "time_s": time_s,
-        "operator": decision.operator,
+        "time_s": turn.time_s,
+        "subject": decision.subject,
+        "pool": None if verdict.revision is None else turn.plan.pools_of(decision)[-1],
         "kind": decision.kind,
         "ruling": verdict.ruling.value,
         "why": verdict.why,

@@ -1,45 +1,48 @@
-"""What a journal gives back: runs, observations and decisions as they were written."""
+"""Records of a journal: runs, observations and decisions as they were written."""
 
 from typing import Any
 
 import msgspec
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Decision, Effect, Hold
 from rheostat.journal.goal_record import GoalRecord
 from rheostat.loop.turn import Ruling
+from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One life of a controller: its task, its policy, and how many recorded observations it began with."""
+    """One life of a controller: its goal, its policy, and how many recorded observations the policy was shown first."""
 
     started_s: float
     fingerprint: str
     goal: GoalRecord
     policy: str
     options: dict[str, Any]
-    remembered: int = 0
+    history: int = 0
 
 
-class Recorded(msgspec.Struct, frozen=True):
+class RecordedObservation(msgspec.Struct, frozen=True):
     """One observation as the policy was shown it."""
 
     id: int
     run: int
     snapshot: Snapshot
+    capabilities: Capabilities
     plan: Plan
-    settling: frozenset[str]
+    settling: frozenset[PoolName]
     holds_json: str
 
     @property
     def holds(self) -> tuple[Hold, ...]:
-        """What the policy left as it was, and why."""
+        """The pools that the policy left as they were, and why."""
         return msgspec.json.decode(self.holds_json, type=tuple[Hold, ...])
 
 
 class RecordedDecision(msgspec.Struct, frozen=True):
-    """One decision that wanted a change: what became of it, what it predicted, and what was observed."""
+    """One decision to change something: what became of it, what it predicted, and what was observed."""
 
     run: int
     snapshot: int
@@ -52,17 +55,17 @@ class RecordedDecision(msgspec.Struct, frozen=True):
     note: str | None
 
 
-class UnderWay(msgspec.Struct, frozen=True):
+class PendingAction(msgspec.Struct, frozen=True):
     """An accepted decision whose outcome is not known yet."""
 
     revision: int
-    operator: str
-    time_s: float
+    pool: PoolName
+    accepted_s: float
 
 
 class Resumed(msgspec.Struct, frozen=True):
     """Where the last run stopped."""
 
     plan: Plan
-    last_act_s: float | None
-    under_way: tuple[UnderWay, ...]
+    last_action_s: float | None
+    pending: tuple[PendingAction, ...]

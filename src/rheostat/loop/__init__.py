@@ -1,1 +1,1 @@
-"""The control loop: observe, smooth, decide, guard, write down, act."""
+"""Control loop: observe, measure, decide, guard, record, apply."""

@@ -1,12 +1,11 @@
-"""The control loop: observe, smooth, decide, guard, write down, act. One for all plants and policies.
+"""Controller: the control loop, one for all plants and policies. Observe, measure, decide, guard, record, apply.
 
-What is wanted is written into the journal before the plant is told, and the plant is told again in every period
-until what runs is what is wanted. Nothing that goes wrong in a plant, a policy or a journal ends the loop: it
-holds, says so once, and tries again.
+A plan is in the journal before it is applied, and it is applied again in every turn until it is what runs. No error of
+a plant, a policy or a journal ends the loop: it holds, reports the problem once, and tries again.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -16,30 +15,32 @@ from rheostat.duration import Duration, human, seconds
 from rheostat.errors import ConfigError
 from rheostat.journal import Journal, NullJournal
 from rheostat.journal.goal_record import GoalRecord
-from rheostat.journal.records import Recorded, Resumed, Run
+from rheostat.journal.records import RecordedObservation, Resumed, Run
+from rheostat.loop.actions import Action, ActionTracker
 from rheostat.loop.guards import Context, arbitrate
-from rheostat.loop.memory import remember
+from rheostat.loop.observer import MeasuredSnapshot, PlantObserver
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.problems import ProblemLog
-from rheostat.loop.treatments import Treatment, Treatments
+from rheostat.loop.recovery import recover_state
 from rheostat.loop.turn import Outcome, Ruling, Turn, Verdict
-from rheostat.loop.watch import Sight, Watch
 from rheostat.measure.rates import Measurer
+from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.plant import Plant
-from rheostat.policies.policy import Observation, Policy
+from rheostat.policies.observation import Observation
+from rheostat.policies.policy import Policy
 from rheostat.sla import Goal
 
 Listener = Callable[[Turn], None]
-"""Told of every turn after it was written down, in the loop's own thread: it should be quick."""
+"""Called with every turn after it was recorded, in the loop's own thread: it should be quick."""
 
 
 class Controller:
-    """Keeps `plant` at `goal` as `policy` thinks best.
+    """Keeps `plant` at `goal` by the decisions of `policy`.
 
-    A journal that has seen this topology before is resumed: its last plan is wanted again, the policy is shown the
-    last observations, and T_ra counts from the last act. Otherwise `plan` is where it starts, or the least
-    executors that the budget allows. Whoever opened the journal closes it.
+    A journal of the same topology is resumed: its last plan is in force again, the policy is shown the last
+    observations, and the cooldown counts from the last action. Otherwise the loop starts with `plan`, or with the
+    fewest executors that the budget allows. The journal is left open.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class Controller:
 
     @property
     def plan(self) -> Plan:
-        """What is wanted now."""
+        """The plan in force."""
         return self._plan
 
     @property
@@ -73,50 +74,50 @@ class Controller:
         return self._paused.is_set()
 
     def pause(self) -> None:
-        """Refuse all further decisions. What is already wanted is still made real."""
+        """Refuse all decisions until `resume`. The plan in force is still applied."""
         self._paused.set()
 
     def resume(self) -> None:
-        """Let decisions through again."""
+        """Accept decisions again."""
         self._paused.clear()
 
     def stop(self) -> None:
-        """End `run`, from any thread, after the turn under way. A stopped controller does not run again."""
+        """End `run` after the present turn, from any thread. A stopped controller does not run again."""
         self._stopped.set()
         self._plant.clock.interrupt()
 
     def run(self, *, for_: Duration | None = None, until_s: float | None = None) -> None:
-        """Turn every period, for a time, until a moment of the plant's clock, or until `stop`.
+        """Do a turn every period: for a time, until a moment of the plant's clock, or until `stop`.
 
-        Turns that are missed because one took too long are left out, not made up for.
+        Turns that are missed because one took too long are skipped.
         """
         start_s = self._plant.clock.now()
         end_s = until_s if for_ is None else start_s + seconds(for_, "for_")
         due_s = start_s
         while not self._stopped.is_set() and (end_s is None or due_s <= end_s + 1e-9):
-            self._turn()
+            self._turn_safely()
             turns = int((self._plant.clock.now() - start_s) / self.options.period_s + 1e-9) + 1
             due_s = start_s + turns * self.options.period_s
             self._wait_until(due_s if end_s is None else min(due_s, end_s))
 
-    def step(self) -> Turn:
-        """One turn: what was seen, decided and wanted in it."""
+    def turn(self) -> Turn:
+        """Do one turn, and return it."""
         time_s = self._plant.clock.now()
-        sight = self._watch.look(self._plan)
-        settling = frozenset() if self.options.dry_run else self._watch.settling(self._plan)
-        period = self._period(time_s, settling) if sight is None else self._decide(time_s, sight, settling)
-        period = self._write(period)
-        if settling or period.ruled(Ruling.ACCEPTED):
+        measured = self._observer.observe(self._plan)
+        settling = frozenset() if self.options.dry_run else self._observer.settling(self._plan)
+        turn = self._new_turn(time_s, settling) if measured is None else self._decide(time_s, measured, settling)
+        turn = self._record(turn)
+        if settling or turn.ruled(Ruling.ACCEPTED):
             self._apply(time_s)
         else:
             self._problems.clear("apply")
-        self._tell(period)
-        return period
+        self._notify(turn)
+        return turn
 
-    def _turn(self) -> None:
-        """A step from which only the end of the program escapes."""
+    def _turn_safely(self) -> None:
+        """A turn whose errors are reported instead of raised."""
         try:
-            self.step()
+            self.turn()
             self._problems.clear("loop")
         except Exception as error:
             self._problems.failed("loop", error)
@@ -126,131 +127,147 @@ class Controller:
             self._plant.clock.wait_until(time_s)
 
     def _begin(self, resumed: Resumed | None, plan: Plan) -> None:
-        """Go on from where the journal stops, or start with `plan`."""
+        """Resume what the journal has, or start with `plan`."""
         now_s = self._plant.clock.now()
-        recorded = [] if resumed is None else self._memories(now_s)
+        recorded = [] if resumed is None else self._recorded(now_s)
         measurer = Measurer(self.goal.topology, self._policy.options.smoothing)
-        remember(self._policy, measurer, recorded)
-        self._watch = Watch(self._plant, measurer, self._problems, recorded[-1].snapshot if recorded else None)
+        recover_state(self._policy, measurer, recorded)
+        last = recorded[-1].snapshot if recorded else None
+        self._observer = PlantObserver(self._plant, measurer, self._problems, last)
         self._plan = plan if resumed is None else resumed.plan
-        last_act_s = None if resumed is None else resumed.last_act_s
-        self._last_act_s = None if last_act_s is None else min(last_act_s, now_s)
-        under_way = () if resumed is None else resumed.under_way
-        treatments = [Treatment(each.revision, each.operator, min(each.time_s, now_s)) for each in under_way]
-        self._treatments = Treatments(self.options.settle_s, self.options.patience_s, treatments)
+        last_action_s = None if resumed is None else resumed.last_action_s
+        self._last_action_s = None if last_action_s is None else min(last_action_s, now_s)
+        pending = () if resumed is None else resumed.pending
+        actions = [Action(each.revision, each.pool, min(each.accepted_s, now_s)) for each in pending]
+        self._actions = ActionTracker(self.options.effect_window_s, self.options.action_timeout_s, actions)
         self._journal.begin(self._run_record(now_s, len(recorded)), self._plan)
 
-    def _memories(self, now_s: float) -> list[Recorded]:
-        """The last recorded observations, none if the clock has gone back since: they would lie in the future."""
-        recorded = self._journal.last_recorded(self.options.memory)
+    def _recorded(self, now_s: float) -> list[RecordedObservation]:
+        """The last recorded observations; none if they are later than the clock, which was set back then."""
+        recorded = self._journal.last_recorded(self.options.history)
         if recorded and recorded[-1].snapshot.time_s > now_s:
             ahead = human(recorded[-1].snapshot.time_s - now_s)
-            self._problems.set("memory", f"the journal's last snapshot is {ahead} ahead of the clock: starts without")
+            self._problems.set("history", f"the journal's last snapshot is {ahead} ahead of the clock: it is not used")
             return []
-        oldest_s = now_s - self.options.memory * self.options.period_s
+        oldest_s = now_s - self.options.history * self.options.period_s
         return [each for each in recorded if each.snapshot.time_s >= oldest_s]
 
-    def _run_record(self, now_s: float, remembered: int) -> Run:
+    def _run_record(self, now_s: float, history: int) -> Run:
         return Run(
             now_s,
             self.goal.topology.fingerprint(),
             GoalRecord.of(self.goal),
             self._policy.name,
             msgspec.to_builtins(self._policy.options),
-            remembered,
+            history,
         )
 
-    def _decide(self, time_s: float, sight: Sight, settling: frozenset[str]) -> Turn:
-        """What is wanted from now on, in view of `sight`."""
-        blocked = self._treatments.blocking(settling, time_s)
-        decisions = self._ask(Observation(sight.snapshot, sight.measures, self._plan, blocked))
+    def _decide(self, time_s: float, measured: MeasuredSnapshot, settling: frozenset[PoolName]) -> Turn:
+        """Ask the policy, and let the guards judge its decisions."""
+        blocked = self._actions.blocked(settling, time_s)
+        observation = Observation(
+            measured.snapshot, measured.measures, self._plan, blocked, self.goal.budget, measured.capabilities
+        )
         context = Context(
             goal=self.goal,
             options=self.options,
             time_s=time_s,
-            snapshot=sight.snapshot,
-            measured=sight.raw,
+            snapshot=measured.snapshot,
+            measured=measured.unsmoothed,
             plan=self._plan,
+            capabilities=measured.capabilities,
             settling=blocked,
-            last_act_s=self._last_act_s,
+            last_action_s=self._last_action_s,
             paused=self.paused,
         )
-        verdicts, plan = arbitrate(decisions, context, sight.substream_loads)
-        self._outcomes += self._treatments.observe(sight.snapshot, sight.raw, settling, self._plan)
-        seen = {"snapshot": sight.snapshot, "measures": sight.measures}
-        return self._period(time_s, blocked, plan=plan, verdicts=verdicts, **seen)
+        verdicts, plan = arbitrate(self._ask(observation), context, measured.substream_loads)
+        self._outcomes += self._actions.observe(measured.snapshot, measured.unsmoothed, settling, self._plan)
+        return self._new_turn(
+            time_s,
+            blocked,
+            plan=plan,
+            verdicts=verdicts,
+            snapshot=measured.snapshot,
+            measures=measured.measures,
+            capabilities=measured.capabilities,
+        )
 
     def _ask(self, observation: Observation) -> Sequence[Decision]:
         try:
             decisions = list(self._policy.decide(observation))
             for decision in decisions:
                 if not isinstance(decision, Decision):
-                    raise TypeError(f"policy {self._policy.name!r} decided {decision!r}, which is no Decision")
+                    raise TypeError(f"policy {self._policy.name!r} decided {decision!r}, which is not a Decision")
         except Exception as error:
             self._problems.failed("policy", error)
             return ()
         self._problems.clear("policy")
         return decisions
 
-    def _period(self, time_s: float, settling: frozenset[str], **what: Any) -> Turn:
+    def _new_turn(self, time_s: float, settling: frozenset[PoolName], **fields: Any) -> Turn:
         return Turn(
             time_s=time_s,
             before=self._plan,
             settling=settling,
             outcomes=tuple(self._outcomes),
             problems=self._problems.present(),
-            news=self._problems.news(),
-            **{"plan": self._plan, **what},
+            problem_changes=self._problems.changes(),
+            **{"plan": self._plan, **fields},
         )
 
-    def _write(self, period: Turn) -> Turn:
-        """Want what was decided, once it is written down; what cannot be written down is not wanted."""
+    def _record(self, turn: Turn) -> Turn:
+        """Write `turn` into the journal, and put its plan into force. Without a record there is no new plan."""
         try:
-            self._journal.write(period)
+            self._journal.write(turn)
         except Exception as error:
             self._problems.failed("journal", error)
-            return _undone(period)
-        self._problems.told(period.news)
+            return _undone(turn)
+        self._problems.recorded(turn.problem_changes)
         self._problems.clear("journal")
-        self._outcomes = self._outcomes[len(period.outcomes) :]
-        if accepted := period.ruled(Ruling.ACCEPTED):
-            self._outcomes += self._treatments.begin(accepted, period.time_s)
-            self._plan, self._last_act_s = period.plan, period.time_s
-        return period
+        self._outcomes = self._outcomes[len(turn.outcomes) :]
+        if accepted := turn.ruled(Ruling.ACCEPTED):
+            self._outcomes += self._actions.begin(_changed_pools(accepted, turn.plan), turn.time_s)
+            self._plan, self._last_action_s = turn.plan, turn.time_s
+        return turn
 
     def _apply(self, time_s: float) -> None:
-        """Tell the plant what is wanted. Problems with it are written down at once."""
+        """Apply the plan. Problems with it are recorded at once."""
         try:
             self._problems.set("apply", "; ".join(self._plant.apply(self._plan)))
         except Exception as error:
             self._problems.failed("apply", error)
-        if not (news := self._problems.news()):
+        if not (changes := self._problems.changes()):
             return
         try:
-            self._journal.note(time_s, news)
-            self._problems.told(news)
-        except Exception as error:  # they will be written with the next turn
+            self._journal.note(time_s, changes)
+            self._problems.recorded(changes)
+        except Exception as error:  # they are recorded with the next turn
             self._problems.failed("journal", error)
 
-    def _tell(self, period: Turn) -> None:
+    def _notify(self, turn: Turn) -> None:
         for listener in self._listeners:
             try:
-                listener(period)
+                listener(turn)
             except Exception as error:
                 self._problems.failed("listener", error)
+
+
+def _changed_pools(accepted: Iterable[Verdict], plan: Plan) -> list[tuple[int, PoolName]]:
+    """The revision and the pool of each accepted decision: of operators that are fused or split, the last one's."""
+    return [(v.revision, plan.pools_of(v.decision)[-1]) for v in accepted if v.revision is not None]
 
 
 def _least(goal: Goal) -> Plan:
     return Plan.initial(goal.topology, {name: goal.budget.minimum(name) for name in goal.topology.operators})
 
 
-def _undone(period: Turn) -> Turn:
-    """The same turn, when it could not be written down."""
+def _undone(turn: Turn) -> Turn:
+    """The same turn, when it could not be recorded."""
     verdicts = [
         Verdict(v.decision, Ruling.REFUSED, "the journal could not be written") if v.ruling is Ruling.ACCEPTED else v
-        for v in period.verdicts
+        for v in turn.verdicts
     ]
-    return msgspec.structs.replace(period, plan=period.before, verdicts=tuple(verdicts))
+    return msgspec.structs.replace(turn, plan=turn.before, verdicts=tuple(verdicts))
 
 
 def _check_same_topology(plant: Plant, goal: Goal, plan: Plan | None) -> None:

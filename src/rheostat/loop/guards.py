@@ -1,25 +1,27 @@
-"""Policies suggest; the guards refuse what must not be done now, each for one reason, in words."""
+"""Guards: policies suggest, guards refuse what must not be done now, each for one reason."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 
+from rheostat.capabilities import Capabilities
 from rheostat.chain import why_no_chain
-from rheostat.decision import Decision, Fuse, Hold, Regroup, Scale, Split
+from rheostat.decision import Decision, Fuse, Hold, OperatorDecision, Regroup, Scale, Split
 from rheostat.describe import executors
 from rheostat.duration import human
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import Ruling, Verdict
 from rheostat.measure.measures import Measures
-from rheostat.plan import Plan, StaleDecisionError
+from rheostat.names import OperatorName, PoolName
+from rheostat.plan import Loads, Plan, StaleDecisionError
 from rheostat.sla import Goal
 from rheostat.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What guards look at. `measured` is unsmoothed; `settling` are the operators with a treatment under way."""
+    """What guards look at. `measured` is unsmoothed; `settling` are the pools whose last action is not finished."""
 
     goal: Goal
     options: LoopOptions
@@ -27,18 +29,14 @@ class Context:
     snapshot: Snapshot
     measured: Measures
     plan: Plan
-    settling: frozenset[str] = frozenset()
-    last_act_s: float | None = None
+    capabilities: Capabilities
+    settling: frozenset[PoolName] = frozenset()
+    last_action_s: float | None = None
     paused: bool = False
 
-    def concerned(self, decision: Decision) -> list[str]:
-        """The operators that `decision` touches: all that share the pool, or one that is given up."""
-        named = (decision.operator, *(decision.others if isinstance(decision, Fuse) else ()))
-        return [
-            each
-            for pool in dict.fromkeys(map(self.plan.pool_of.__getitem__, named))
-            for each in self.plan.sharing(pool)
-        ]
+    def concerned(self, decision: Decision) -> list[OperatorName]:
+        """The operators in the pools that `decision` is about."""
+        return [operator for pool in self.plan.pools_of(decision) for operator in self.plan.sharing(pool)]
 
 
 Guard = Callable[[Decision, Context, Plan], str | None]
@@ -46,14 +44,14 @@ Guard = Callable[[Decision, Context, Plan], str | None]
 
 
 def while_paused(decision: Decision, context: Context, proposed: Plan) -> str | None:
-    return "paused" if context.paused else None
+    return "the controller is paused" if context.paused else None
 
 
 def on_a_stale_snapshot(decision: Decision, context: Context, proposed: Plan) -> str | None:
     age_s = context.time_s - context.snapshot.time_s
     if age_s <= context.options.max_age_s:
         return None
-    return f"the snapshot is {human(age_s)} old; at most {human(context.options.max_age_s)} is allowed"
+    return f"the snapshot is {human(age_s)} old, more than the {human(context.options.max_age_s)} allowed"
 
 
 def on_missing_measurements(decision: Decision, context: Context, proposed: Plan) -> str | None:
@@ -63,32 +61,35 @@ def on_missing_measurements(decision: Decision, context: Context, proposed: Plan
     """
     for operator in (each for each in context.concerned(decision) if each not in context.plan.unseen):
         measures = context.measured.operators[operator]
-        for what, rate in (("arrivals", measures.arrival_rate), ("completions", measures.completion_rate)):
+        for what, rate in (("arrival", measures.arrival_rate), ("completion", measures.completion_rate)):
             if rate is None:
-                return f"the {what} at {operator!r} could not be measured"
+                return f"the {what} rate of {operator!r} was not measured"
     return None
 
 
-def during_a_treatment(decision: Decision, context: Context, proposed: Plan) -> str | None:
-    under_way = context.settling.intersection(context.concerned(decision))
-    return f"a treatment of {', '.join(sorted(under_way))} is under way" if under_way else None
+def while_settling(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    settling = sorted(context.settling.intersection(context.plan.pools_of(decision)))
+    return f"pool {', '.join(settling)} is still settling after the last action" if settling else None
 
 
-def within_the_cool_down(decision: Decision, context: Context, proposed: Plan) -> str | None:
-    """T_ra of DRS. Decisions of the same turn are one act."""
-    if context.last_act_s is None or context.options.dry_run:
+def within_the_cooldown(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    """T_ra of DRS. Decisions of the same turn are one action in this respect."""
+    if context.last_action_s is None or context.options.dry_run:
         return None
-    wait_s = context.last_act_s + context.options.t_ra_s - context.time_s
-    return f"T_ra: {human(wait_s)} must pass until the next act" if wait_s > 1e-9 else None
+    wait_s = context.last_action_s + context.options.cooldown_s - context.time_s
+    return f"cooldown of {human(context.options.cooldown_s)}: {human(wait_s)} left" if wait_s > 1e-9 else None
 
 
 def against_the_key(decision: Decision, context: Context, proposed: Plan) -> str | None:
-    """Records of one key may be spread over executors only where somebody merges the partial results."""
+    """Records of one key may be spread over executors only where an operator merges the partial results."""
+    if not isinstance(decision, Regroup):
+        return None
     operator = context.goal.topology.operators[decision.operator]
-    if not isinstance(decision, Regroup) or not operator.keyed or operator.merge is not None:
+    if not operator.keyed or operator.merge is not None:
         return None
     return (
-        f"{operator.name!r} is keyed by {operator.key!r} and nothing merges behind it: no {decision.grouping!r} there"
+        f"{operator.name!r} is keyed by {operator.key!r} and no operator merges its partial results: "
+        f"grouping {decision.grouping!r} would split them"
     )
 
 
@@ -96,24 +97,28 @@ def across_no_chain(decision: Decision, context: Context, proposed: Plan) -> str
     """Only a chain of operators can be fused, or split, while it runs."""
     if not isinstance(decision, Fuse | Split):
         return None
-    fused = proposed if isinstance(decision, Fuse) else context.plan
-    return why_no_chain(context.goal.topology, fused.group(decision.operator))
+    return why_no_chain(context.goal.topology, decision.operators)
+
+
+def beyond_the_plant(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    return context.capabilities.why_not(decision)
 
 
 def without_a_change(decision: Decision, context: Context, proposed: Plan) -> str | None:
     unchanged = msgspec.structs.replace(proposed, revision=context.plan.revision) == context.plan
-    return "it changes nothing" if unchanged else None
+    return "nothing would change" if unchanged else None
 
 
 def beyond_the_bounds(decision: Decision, context: Context, proposed: Plan) -> str | None:
-    """Outside of the bounds only steps towards them are allowed: they may have been drawn after the plan."""
+    """Outside the bounds only steps towards them are allowed: they may be newer than the plan."""
     for operator in context.concerned(decision):
+        pool = proposed.pool_of[operator]
         before, after = context.plan.size(operator), proposed.size(operator)
-        least, most = context.goal.budget.minimum(operator), context.goal.budget.maximum(operator)
+        least, most = context.goal.budget.bounds(proposed.sharing(pool))
         if after > most and after > before:
-            return f"{executors(after)} for {operator!r}: at most {most:.0f} are allowed"
+            return f"{executors(after)} for pool {pool!r}, which may have {most:.0f} at most"
         if after < least and after < before:
-            return f"{executors(after)} for {operator!r}: at least {least} are needed"
+            return f"{executors(after)} for pool {pool!r}, which needs {least} at least"
     return None
 
 
@@ -121,17 +126,18 @@ def beyond_the_budget(decision: Decision, context: Context, proposed: Plan) -> s
     budget = context.goal.budget.total
     if budget is None or proposed.total <= max(budget, context.plan.total):
         return None
-    return f"{executors(proposed.total)} in all: the budget is {budget}"
+    return f"{executors(proposed.total)} in all, more than the budget of {budget}"
 
 
 GUARDS: tuple[Guard, ...] = (
     while_paused,
     on_a_stale_snapshot,
     on_missing_measurements,
-    during_a_treatment,
-    within_the_cool_down,
+    while_settling,
+    within_the_cooldown,
     against_the_key,
     across_no_chain,
+    beyond_the_plant,
     without_a_change,
     beyond_the_bounds,
     beyond_the_budget,
@@ -141,36 +147,39 @@ GUARDS: tuple[Guard, ...] = (
 def arbitrate(
     decisions: Sequence[Decision],
     context: Context,
-    loads: Callable[[], Mapping[str, Sequence[float]]] = dict,
+    loads: Callable[[], Loads] = dict,
     guards: Sequence[Guard] = GUARDS,
 ) -> tuple[tuple[Verdict, ...], Plan]:
     """A verdict on each decision, and the plan that the accepted ones lead to.
 
     Those that free executors come first, so that others may use them within the budget. `loads` weighs the
-    substreams where a decision leaves the spread to the plan. In a dry run the plan stays as it is.
+    substreams where a decision leaves their assignment to the plan. In a dry run the plan stays as it is.
     """
     start, verdicts = context.plan, []
-    decided: set[str] = set()
+    decided: set[OperatorName] = set()
     for decision in sorted(decisions, key=lambda d: not _frees_executors(d, start)):
-        verdict, plan = _judge(decision, context, loads, guards, decided)
+        verdict, plan = _judge(decision, context, loads, guards, decided, start)
         context = replace(context, plan=plan)
         verdicts.append(verdict)
-        decided.add(decision.operator)
     return tuple(verdicts), start if context.options.dry_run else context.plan
 
 
 def _judge(
     decision: Decision,
     context: Context,
-    loads: Callable[[], Mapping[str, Sequence[float]]],
+    loads: Callable[[], Loads],
     guards: Sequence[Guard],
-    decided: set[str],
+    decided: set[OperatorName],
+    start: Plan,
 ) -> tuple[Verdict, Plan]:
-    if decision.operator in decided:
-        return Verdict(decision, Ruling.REFUSED, f"a second decision on {decision.operator!r}"), context.plan
-    if isinstance(decision, Hold):
-        return Verdict(decision, Ruling.HELD), context.plan
     try:
+        touched = _touched(decision, start)
+        if again := decided & touched:
+            twice = f"a second decision in the same turn about {', '.join(sorted(again))}"
+            return Verdict(decision, Ruling.REFUSED, twice), context.plan
+        decided |= touched
+        if isinstance(decision, Hold):
+            return Verdict(decision, Ruling.HELD), context.plan
         proposed = context.plan.after(decision, loads() if isinstance(decision, Scale) else None)
     except StaleDecisionError as error:
         return Verdict(decision, Ruling.REFUSED, str(error)), context.plan
@@ -182,6 +191,17 @@ def _judge(
     return Verdict(decision, Ruling.ACCEPTED, revision=proposed.revision), proposed
 
 
+def _touched(decision: Decision, plan: Plan) -> set[OperatorName]:
+    """The operators that are decided on: what is decided about a pool is about all that it serves."""
+    pools = plan.pools_of(decision)
+    if isinstance(decision, OperatorDecision):
+        return {decision.operator}
+    return {operator for pool in pools for operator in plan.sharing(pool)}
+
+
 def _frees_executors(decision: Decision, plan: Plan) -> bool:
-    known = decision.operator in plan.pool_of
-    return known and isinstance(decision, Scale) and decision.executors < plan.size(decision.operator)
+    return (
+        isinstance(decision, Scale)
+        and decision.pool in plan.pools
+        and decision.executors < plan.pools[decision.pool].size
+    )

@@ -1,4 +1,4 @@
-"""How the control loop turns: its period, its patience, and how long it leaves things alone."""
+"""Loop options: the period of the control loop, its cooldown, and its timeouts."""
 
 import math
 from dataclasses import dataclass
@@ -15,41 +15,40 @@ SHORTEST_PERIOD_S = 0.001
 class LoopOptions:
     """All times of the loop.
 
-    `period`: from one observation to the next. `t_ra`: between two acts; "forever" only recommends, as `dry_run`
-    does. `max_age`: a snapshot older than this is stale (three periods, unless given). `settle`: how long the
-    effect of a treatment is observed once it is real. `patience`: how long a treatment that does not become real
-    keeps others from the same operator. `memory`: how many recorded observations a policy is shown after a
-    restart.
+    `period`: from one turn to the next. `cooldown`: the least time between two actions; "forever" only recommends, as
+    `dry_run` does. `max_age`: a snapshot older than this is stale (three periods, unless given). `effect_window`: how
+    long the effect of an action is measured once it is finished. `action_timeout`: how long an action that does not
+    finish blocks others on its pool. `history`: how many recorded observations a policy is shown after a restart.
     """
 
     period_s: float
-    t_ra_s: float
+    cooldown_s: float
     max_age_s: float
-    settle_s: float
-    patience_s: float
-    memory: int
+    effect_window_s: float
+    action_timeout_s: float
+    history: int
     dry_run: bool
 
     def __init__(
         self,
         period: Duration = "10s",
         *,
-        t_ra: Duration = 0,
+        cooldown: Duration = 0,
         max_age: Duration | None = None,
-        settle: Duration = 0,
-        patience: Duration = "10m",
-        memory: int = 360,
+        effect_window: Duration = 0,
+        action_timeout: Duration = "10m",
+        history: int = 360,
         dry_run: bool = False,
     ) -> None:
         freeze = object.__setattr__
         freeze(self, "period_s", positive_seconds(period, "period"))
         if self.period_s < SHORTEST_PERIOD_S:
             raise ConfigError(f"period {period!r} is too short: give at least {human(SHORTEST_PERIOD_S)}")
-        freeze(self, "t_ra_s", math.inf if t_ra in (FOREVER, math.inf) else seconds(t_ra, "t_ra"))
+        freeze(self, "cooldown_s", math.inf if cooldown in (FOREVER, math.inf) else seconds(cooldown, "cooldown"))
         freeze(self, "max_age_s", 3 * self.period_s if max_age is None else positive_seconds(max_age, "max_age"))
-        freeze(self, "settle_s", seconds(settle, "settle"))
-        freeze(self, "patience_s", positive_seconds(patience, "patience"))
-        freeze(self, "dry_run", dry_run or math.isinf(self.t_ra_s))
-        if memory < 0:
-            raise ConfigError(f"memory {memory!r} must be a number of observations >= 0")
-        freeze(self, "memory", memory)
+        freeze(self, "effect_window_s", seconds(effect_window, "effect_window"))
+        freeze(self, "action_timeout_s", positive_seconds(action_timeout, "action_timeout"))
+        freeze(self, "dry_run", dry_run or math.isinf(self.cooldown_s))
+        if history < 0:
+            raise ConfigError(f"history {history!r} must be a number of observations >= 0")
+        freeze(self, "history", history)

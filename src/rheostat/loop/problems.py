@@ -1,25 +1,25 @@
-"""Problems that last are told once: when they begin, when they change, and when they are over."""
+"""Problem log: what is wrong in each part of the loop, reported when it begins, when it changes and when it ends."""
 
 import logging
 
-from rheostat.loop.turn import Problem
+from rheostat.loop.turn import LoopProblem
 
 _log = logging.getLogger("rheostat")
 
 
 class ProblemLog:
-    """The present problem of each part of the loop, and the news that nobody has fetched yet."""
+    """The present problem of each part of the loop, and the changes that are not in the journal yet."""
 
     def __init__(self) -> None:
         self._present: dict[str, str] = {}
-        self._news: list[Problem] = []
+        self._changes: list[LoopProblem] = []
 
     def set(self, place: str, what: str, *, error: BaseException | None = None) -> None:
-        """`place` has the problem `what`; an empty one ends it. Only a change is news."""
+        """`place` has the problem `what`; an empty one ends it."""
         if self._present.get(place, "") == what:
             return
         self._present[place] = what
-        self._news.append(Problem(place, what))
+        self._changes.append(LoopProblem(place, what))
         if what:
             _log.warning("%s: %s", place, what, exc_info=error)
         else:
@@ -31,13 +31,13 @@ class ProblemLog:
     def clear(self, place: str) -> None:
         self.set(place, "")
 
-    def present(self) -> tuple[Problem, ...]:
-        return tuple(Problem(place, what) for place, what in self._present.items() if what)
+    def present(self) -> tuple[LoopProblem, ...]:
+        return tuple(LoopProblem(place, what) for place, what in self._present.items() if what)
 
-    def news(self) -> tuple[Problem, ...]:
-        """What began, changed or ended since `told`."""
-        return tuple(self._news)
+    def changes(self) -> tuple[LoopProblem, ...]:
+        """What began, changed or ended and has not been `recorded`."""
+        return tuple(self._changes)
 
-    def told(self, news: tuple[Problem, ...]) -> None:
-        """`news` were written down."""
-        del self._news[: len(news)]
+    def recorded(self, changes: tuple[LoopProblem, ...]) -> None:
+        """`changes` are in the journal."""
+        del self._changes[: len(changes)]

@@ -1,17 +1,19 @@
-"""One turn of the control loop: what was seen, what was decided about it, and what came of earlier decisions."""
+"""Turn: one pass of the control loop, with what was observed, decided and refused, and the outcomes of actions."""
 
 from enum import StrEnum
 
 import msgspec
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Decision, Effect
 from rheostat.measure.measures import Measures
+from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 
 
 class Ruling(StrEnum):
-    """What the loop made of a policy's decision."""
+    """What became of a policy's decision."""
 
     HELD = "held"
     ACCEPTED = "accepted"
@@ -20,7 +22,7 @@ class Ruling(StrEnum):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """A decision and what became of it. `revision` is that of the plan it led to, and names it from then on."""
+    """A decision and its ruling. `revision` is that of the plan it led to, and identifies the action from then on."""
 
     decision: Decision
     ruling: Ruling
@@ -29,24 +31,24 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What the decision that led to plan `revision` brought; without `observed`, `note` says why it is not known."""
+    """What the action that led to plan `revision` brought; without `observed`, `note` says why that is not known."""
 
     revision: int
     observed: Effect | None = None
     note: str = ""
 
 
-class Problem(msgspec.Struct, frozen=True):
-    """Something that went wrong in one part of the loop; an empty `what` says that it is over."""
+class LoopProblem(msgspec.Struct, frozen=True):
+    """What is wrong in one part of the loop; an empty `what` says that it works again."""
 
     place: str
     what: str = ""
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything about one turn. `before` was wanted when `snapshot` was taken, `plan` is wanted from now on.
+    """Everything about one turn. `before` was the plan when `snapshot` was taken, `plan` is the plan from now on.
 
-    `problems` are those there are now, `news` those that began, changed or ended.
+    `problems` are those there are now, `problem_changes` those that began, changed or ended.
     """
 
     time_s: float
@@ -54,11 +56,12 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     plan: Plan
     snapshot: Snapshot | None = None
     measures: Measures | None = None
-    settling: frozenset[str] = frozenset()
+    capabilities: Capabilities = Capabilities()
+    settling: frozenset[PoolName] = frozenset()
     verdicts: tuple[Verdict, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    news: tuple[Problem, ...] = ()
+    problems: tuple[LoopProblem, ...] = ()
+    problem_changes: tuple[LoopProblem, ...] = ()
 
     def ruled(self, ruling: Ruling) -> tuple[Verdict, ...]:
         """The verdicts with this ruling."""

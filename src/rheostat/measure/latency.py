@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rheostat.errors import ConfigError
+from rheostat.names import OperatorName
 from rheostat.snapshot import Snapshot
 
 Floats = NDArray[np.float64]
@@ -36,7 +37,7 @@ class Counts:
     owners: Ints
 
     @classmethod
-    def of(cls, snapshot: Snapshot, operator: str, substreams: int) -> "Counts":
+    def of(cls, snapshot: Snapshot, operator: OperatorName, substreams: int) -> "Counts":
         """What `snapshot` says about `operator`; a substream it does not mention is not known."""
         states = snapshot.substreams_of(operator)
         told = [state.index for state in states]

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from rheostat.names import OperatorName
+
 
 class OperatorMeasures(msgspec.Struct, frozen=True):
     """One operator over the last period (or smoothed over several); None where it could not be measured.
@@ -24,6 +26,6 @@ class Measures(msgspec.Struct, frozen=True):
     """All operators by name over `interval_s` seconds; `latency_s` and `external_rate` are the topology's."""
 
     interval_s: float
-    operators: dict[str, OperatorMeasures]
+    operators: dict[OperatorName, OperatorMeasures]
     latency_s: float | None = None
     external_rate: float | None = None

@@ -7,6 +7,7 @@ from operator import attrgetter
 from rheostat.measure.counter import Counter
 from rheostat.measure.service import ServiceRate
 from rheostat.measure.unknown import total
+from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, ExecutorState, Snapshot
 
@@ -45,7 +46,7 @@ class PoolMeasures:
 class PoolRates:
     """Follows the executors of one pool from snapshot to snapshot."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: PoolName) -> None:
         self._name = name
         self._executors: dict[int, _ExecutorRates] = {}
         self._states: dict[int, ExecutorState] | None = None

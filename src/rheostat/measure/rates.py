@@ -9,6 +9,7 @@ from rheostat.measure.service import ServiceRate
 from rheostat.measure.smoothed import SmoothedMeasures
 from rheostat.measure.smoothing import Unsmoothed, parse_smoothing
 from rheostat.measure.unknown import either, total
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import Latency, OperatorState, Snapshot
 from rheostat.topology import Source, Topology
@@ -23,7 +24,7 @@ class Measurer:
 
     def __init__(self, topology: Topology, smoothing: str = "none") -> None:
         self._operators = {name: _OperatorRates() for name in topology.operators}
-        self._pools: dict[str, PoolRates] = {}
+        self._pools: dict[PoolName, PoolRates] = {}
         self._sources = [_SourceRate(topology, source) for source in topology.sources.values()]
         self._time_s: float | None = None
         self.raw: Measures | None = None
@@ -52,10 +53,10 @@ class Measurer:
         )
 
 
-def substream_loads(before: Snapshot, now: Snapshot) -> dict[str, list[float]]:
+def substream_loads(before: Snapshot, now: Snapshot) -> dict[OperatorName, list[float]]:
     """Arrivals of each substream between two snapshots, by operator; operators with an unknown one are left out."""
     earlier = {(state.operator, state.index): state.arrived for state in before.substreams}
-    loads: dict[str, list[float]] = {}
+    loads: dict[OperatorName, list[float]] = {}
     for operator in dict.fromkeys(state.operator for state in now.substreams):
         states = sorted(now.substreams_of(operator), key=lambda state: state.index)
         grown = [_difference(state.arrived, earlier.get((operator, state.index))) for state in states]
@@ -73,9 +74,9 @@ class _OperatorRates:
         self._service = ServiceRate()
         self._seen = False
 
-    def update(self, snapshot: Snapshot, name: str, pool: PoolMeasures, *, alone: bool) -> OperatorMeasures:
+    def update(self, snapshot: Snapshot, name: OperatorName, pool: PoolMeasures, *, alone: bool) -> OperatorMeasures:
         """`alone` says that nobody else uses the pool, so that its executors' counters are the operator's."""
-        state, time_s = snapshot.operator.get(name) or OperatorState(name), snapshot.time_s
+        state, time_s = snapshot.operators.get(name) or OperatorState(name), snapshot.time_s
         first, self._seen = not self._seen, True
         service_rate = self._service.update(state.completed, state.busy_s)
         useful = self._busy.rate(state.busy_s, time_s)
@@ -105,9 +106,9 @@ class _SourceRate:
     def __init__(self, topology: Topology, source: Source) -> None:
         self._stream = source.name
         self._rows = Counter()
-        self._readers = [o.name for o in topology.operators.values() if tuple(o.inputs) == (source.name,)]
+        self._readers = [name for name, it in topology.operators.items() if tuple(it.inputs) == (source.name,)]
 
-    def update(self, snapshot: Snapshot, operators: dict[str, OperatorMeasures]) -> float | None:
+    def update(self, snapshot: Snapshot, operators: dict[OperatorName, OperatorMeasures]) -> float | None:
         rows = [s.rows for s in snapshot.streams if s.name == self._stream and s.rows is not None]
         rate = self._rows.rate(max(rows, default=None), snapshot.time_s)
         by_reader = (operators[reader].arrival_rate for reader in self._readers)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.measure.smoothing import Smoother
+from rheostat.names import OperatorName
 from rheostat.snapshot import Latency, Snapshot
 from rheostat.topology import Topology
 
@@ -21,10 +22,10 @@ class SmoothedMeasures:
 
     def update(self, raw: Measures, snapshot: Snapshot) -> Measures:
         """What `raw` becomes; `snapshot` says how many records its latencies stand for."""
-        operators: dict[str, OperatorMeasures] = {}
+        operators: dict[OperatorName, OperatorMeasures] = {}
         for name, measures in raw.operators.items():
             plain = {what: smoother.update(getattr(measures, what)) for what, smoother in self._plain[name].items()}
-            latency = snapshot.operator[name].latency if name in snapshot.operator else None
+            latency = snapshot.operators[name].latency if name in snapshot.operators else None
             operators[name] = OperatorMeasures(
                 **plain, latency_s=self._latency[name].update(measures.latency_s, latency)
             )

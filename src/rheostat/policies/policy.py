@@ -1,27 +1,15 @@
-"""The one method that all policies share, and what it is given."""
+"""Policy: the base class of all policies, and of their options."""
 
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, cast, get_args, get_origin
 
 import msgspec
 
 from rheostat.decision import Decision
-from rheostat.measure.measures import Measures
-from rheostat.plan import Plan
+from rheostat.policies.observation import Observation
 from rheostat.sla import Goal
-from rheostat.snapshot import Snapshot
-
-
-class Observation(msgspec.Struct, frozen=True):
-    """Everything a policy may look at: what was measured, what it amounts to, and what is wanted so far.
-
-    `settling` names the operators whose plan is not yet real: a treatment is under way there.
-    """
-
-    snapshot: Snapshot
-    measures: Measures
-    plan: Plan
-    settling: frozenset[str] = frozenset()
 
 
 class PolicyOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -32,20 +20,55 @@ class PolicyOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     ] = "none"
 
 
-class Policy(Protocol):
-    """A policy may remember what it was shown, nothing else: equal observations give equal decisions.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
 
-    `decide` returns at most one decision for each operator. An operator it says nothing about holds.
-    `options` are those it was made with: the loop smooths as they say, the journal keeps them for a replay.
+    Options_co = TypeVar("Options_co", bound=PolicyOptions, covariant=True, default=PolicyOptions)
+else:
+    from typing import TypeVar
+
+    Options_co = TypeVar("Options_co", bound=PolicyOptions, covariant=True)
+
+
+class Policy(ABC, Generic[Options_co]):
+    """Base of all policies: `class Mine(Policy[MyOptions])`, or `class Mine(Policy)` without options of its own.
+
+    A subclass writes `decide`. It may keep what it was shown and nothing else: it reads no clock, does no I/O and draws
+    no randomness, so that equal observations give equal decisions.
+
+    `name` is the class's name in lower case with dashes and `summary` the first line of its docstring, unless it
+    declares them. `options` are those it was made with: the loop smooths as they say, the journal keeps them for a
+    replay.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    Options: ClassVar[type[PolicyOptions]]
+    Options: ClassVar[type[PolicyOptions]] = PolicyOptions
 
-    @property
-    def options(self) -> PolicyOptions: ...
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        declared = vars(cls)
+        if "name" not in declared:
+            cls.name = re.sub(r"(?<=.)(?=[A-Z][a-z])", "-", cls.__name__).lower()
+        if "summary" not in declared:
+            cls.summary = (cls.__doc__ or "").strip().partition("\n")[0]
+        if "Options" not in declared and (options := _options_argument(cls)) is not None:
+            cls.Options = options
 
-    def __init__(self, goal: Goal, options: Any) -> None: ...
+    def __init__(self, goal: Goal, options: Options_co | None = None) -> None:
+        self.goal = goal
+        self.options: Options_co = cast(Any, self.Options)() if options is None else options
 
-    def decide(self, observation: Observation) -> Sequence[Decision]: ...
+    @abstractmethod
+    def decide(self, observation: Observation) -> Sequence[Decision]:
+        """At most one decision for each pool and operator. A pool that none is about holds."""
+
+
+def _options_argument(policy: type[Policy]) -> type[PolicyOptions] | None:
+    """The class in the brackets of `Policy[...]`, if `policy` is derived from that."""
+    for base in getattr(policy, "__orig_bases__", ()):
+        origin = get_origin(base)
+        if isinstance(origin, type) and issubclass(origin, Policy):
+            (argument,) = get_args(base)
+            return argument if isinstance(argument, type) else None
+    return None

@@ -79,6 +79,8 @@ def make_policy(policy: str | type[Policy], goal: Goal, options: Mapping[str, An
     """A policy by its name, or one of your own by its class, ready to decide. Options may be text, as from a command
     line."""
     chosen = policy_class(policy) if isinstance(policy, str) else policy
+    if (why := _why_not_a_policy(chosen)) is not None:
+        raise ConfigError(f"policy {chosen!r} cannot be used: {why}")
     return chosen(goal, make_options(chosen, options or {}))
 
 
@@ -117,14 +119,22 @@ def _load(point: EntryPoint) -> type[Policy] | None:
     except Exception as error:
         _warn(point, f"{type(error).__name__}: {error}")
         return None
-    lacking = [what for what in ("name", "summary", "Options", "decide") if not hasattr(policy, what)]
-    if lacking:
-        _warn(point, f"it has no {', '.join(lacking)}")
+    if (why := _why_not_a_policy(policy)) is not None:
+        _warn(point, why)
         return None
     if policy.name != point.name:
         _warn(point, f"it calls itself {policy.name!r}: both names must be the same")
         return None
     return policy  # type: ignore[no-any-return]
+
+
+def _why_not_a_policy(policy: Any) -> str | None:
+    """What is wrong with a class that should be a policy, or None."""
+    if not (isinstance(policy, type) and issubclass(policy, Policy)):
+        return "it is not derived from rheostat.Policy"
+    if lacking := sorted(policy.__abstractmethods__):
+        return f"it does not define {', '.join(lacking)}"
+    return None
 
 
 def _warn(point: EntryPoint, why: str) -> None:

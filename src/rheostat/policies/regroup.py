@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from rheostat.decision import Decision, Regroup
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 
 Wanted = Annotated[
     Literal["osg", "load-aware", "round-robin", "batch-greedy", "keep"],
@@ -21,7 +21,7 @@ def regroups(observation: Observation, wanted: Wanted) -> list[Decision]:
     """For the operators whose records can be spread as `wanted`, are not, and are not yet told to be."""
     return [
         Regroup(operator=state.name, grouping=wanted, reason=f"records are spread by {state.grouping}")
-        for state in observation.snapshot.operators
-        if wanted in state.groupings and state.grouping != wanted
+        for state in observation.snapshot.operator_states
+        if observation.capabilities.can_group(state.name, wanted) and state.grouping != wanted
         if observation.plan.grouping.get(state.name) != wanted
     ]

@@ -1,14 +1,16 @@
 """The policy that never changes anything: what provisioning for the peak looks like."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import msgspec
 
 from rheostat import describe
-from rheostat.decision import Decision, Effect, Hold, Scale
+from rheostat.decision import Decision
 from rheostat.errors import ConfigError
-from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.names import OperatorName
+from rheostat.policies.observation import Observation, PoolView
+from rheostat.policies.policy import Policy, PolicyOptions
 from rheostat.sla import Goal
 
 
@@ -21,38 +23,33 @@ class StaticOptions(PolicyOptions, frozen=True, kw_only=True):
     ] = None
 
 
-class Static:
+class Static(Policy[StaticOptions]):
     """Keeps the executors it is told, or those there are."""
 
-    name: ClassVar[str] = "static"
-    summary: ClassVar[str] = "never changes the number of executors"
-    Options: ClassVar[type[PolicyOptions]] = StaticOptions
+    summary = "never changes the number of executors"
 
-    def __init__(self, goal: Goal, options: StaticOptions) -> None:
-        self.options = options
-        self._wanted = _by_operator(goal, options.executors)
+    def __init__(self, goal: Goal, options: StaticOptions | None = None) -> None:
+        super().__init__(goal, options)
+        self._wanted = _by_operator(goal, self.options.executors)
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
-        """One decision for each pool, in the name of the first operator it serves."""
-        pools = (observation.plan.sharing(pool) for pool in observation.plan.pools)
-        return [self._keep(operators, observation.plan.size(operators[0])) for operators in pools if operators]
+        """One decision for each pool: the largest number that was told for one of its operators."""
+        return [self._keep(pool) for pool in observation.pools.values()]
 
-    def _keep(self, operators: Sequence[str], executors: int) -> Decision:
-        operator = operators[0]
-        wanted = max((self._wanted[each] for each in operators if each in self._wanted), default=executors)
-        predicted = Effect(executors=wanted)
-        if wanted == executors:
-            return Hold(operator=operator, reason=f"stays at {describe.executors(executors)}", predicted=predicted)
-        reason = f"told to use {describe.executors(wanted)}, the plan has {executors}"
-        return Scale(operator=operator, executors=wanted, reason=reason, predicted=predicted)
+    def _keep(self, pool: PoolView) -> Decision:
+        wanted = max((self._wanted[each] for each in pool.operators if each in self._wanted), default=pool.size)
+        if wanted == pool.size:
+            return pool.scale(wanted, f"stays at {describe.executors(wanted)}")
+        return pool.scale(wanted, f"told to use {describe.executors(wanted)}, the plan has {pool.size}")
 
 
-def _by_operator(goal: Goal, executors: int | dict[str, int] | None) -> dict[str, int]:
+def _by_operator(goal: Goal, executors: int | dict[str, int] | None) -> dict[OperatorName, int]:
     if executors is None:
         return {}
-    wanted = dict.fromkeys(goal.topology.operators, executors) if isinstance(executors, int) else executors
+    told = executors if isinstance(executors, dict) else dict.fromkeys(goal.topology.operators, executors)
+    goal.topology.operators.check(told)
+    wanted = {OperatorName(name): number for name, number in told.items()}
     for name, number in wanted.items():
-        goal.topology.operator(name)
         if number < 1:
             raise ConfigError(f"executors {number!r} for operator {name!r} must be a whole number >= 1")
         if number > (most := goal.budget.maximum(name)):

@@ -6,15 +6,15 @@ The paper does not give the thresholds; the defaults here leave a scale-in room 
 """
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import msgspec
 
-from rheostat.decision import Decision, Effect, Hold, Scale
+from rheostat.decision import Decision, Scale
 from rheostat.describe import executors
 from rheostat.errors import ConfigError
-from rheostat.policies.policy import Observation, PolicyOptions
-from rheostat.sla import Goal
+from rheostat.policies.observation import Observation, PoolView
+from rheostat.policies.policy import Policy, PolicyOptions
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -30,76 +30,52 @@ class ThresholdOptions(PolicyOptions, frozen=True, kw_only=True):
             raise ConfigError(f"low {self.low!r} must be below high {self.high!r}")
 
 
-class Threshold:
+class Threshold(Policy[ThresholdOptions]):
     """Adds or removes one executor of an operator whose utilisation leaves [low, high]."""
 
-    name: ClassVar[str] = "threshold"
-    summary: ClassVar[str] = (
-        "one executor more or less when utilisation leaves a band (the incremental strategy of DABS-Storm)"
-    )
-    Options: ClassVar[type[PolicyOptions]] = ThresholdOptions
-
-    def __init__(self, goal: Goal, options: ThresholdOptions) -> None:
-        self.options = options
-        self._goal = goal
+    summary = "one executor more or less when utilisation leaves a band (the incremental strategy of DABS-Storm)"
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
-        """One decision for each pool, in the name of the first operator it serves."""
-        spare = self._spare(observation)
+        """One decision for each pool."""
+        spare = observation.spare
         decisions: list[Decision] = []
-        for pool in observation.plan.pools:
-            operators = observation.plan.sharing(pool)
-            if not operators:
-                continue
-            decision = self._judge(observation, operators, spare)
-            if isinstance(decision, Scale):
-                spare -= decision.executors - observation.plan.size(operators[0])
+        for pool in observation.pools.values():
+            decision = self._judge(pool, observation.measures.operators[pool.operators[0]].utilisation, spare)
+            spare -= decision.executors - pool.size if isinstance(decision, Scale) else 0
             decisions.append(decision)
         return decisions
 
-    def _spare(self, observation: Observation) -> float:
-        total = self._goal.budget.total
-        return float("inf") if total is None else total - observation.plan.total
-
-    def _judge(self, observation: Observation, operators: Sequence[str], spare: float) -> Decision:
-        operator, size = operators[0], observation.plan.size(operators[0])
-        utilisation = observation.measures.operators[operator].utilisation
-        if observation.settling.intersection(operators):
-            return Hold(operator=operator, reason="a change is still under way")
+    def _judge(self, pool: PoolView, utilisation: float | None, spare: float) -> Decision:
+        if pool.settling:
+            return pool.hold("a change is still under way")
         if utilisation is None:
-            return Hold(operator=operator, reason="the utilisation could not be measured")
+            return pool.hold("the utilisation could not be measured")
         if utilisation > self.options.high:
-            return self._more(operators, size, utilisation, spare)
+            return self._more(pool, utilisation, spare)
         if utilisation < self.options.low:
-            return self._fewer(operators, size, utilisation)
+            return self._fewer(pool, utilisation)
         reason = f"utilisation {utilisation:.0%} is between {self.options.low:.0%} and {self.options.high:.0%}"
-        return Hold(operator=operator, reason=reason, predicted=Effect(utilisation=utilisation, executors=size))
+        return pool.hold(reason, utilisation=utilisation)
 
-    def _more(self, operators: Sequence[str], size: int, utilisation: float, spare: float) -> Decision:
-        operator = operators[0]
+    def _more(self, pool: PoolView, utilisation: float, spare: float) -> Decision:
         over = f"utilisation {utilisation:.0%} is above {self.options.high:.0%}"
-        most = min(self._goal.budget.maximum(each) for each in operators)
-        if size >= most:
-            return Hold(operator=operator, reason=f"{over}, but {executors(most)} is the most allowed")
+        if pool.size >= pool.bounds.most:
+            return pool.hold(f"{over}, but {executors(pool.bounds.most)} is the most allowed")
         if spare < 1:
-            return Hold(operator=operator, reason=f"{over}, but the budget of {self._goal.budget.total} is spent")
-        return _scale(operator, size, size + 1, utilisation, over)
+            return pool.hold(f"{over}, but the budget of {self.goal.budget.total} is spent")
+        return _scale(pool, pool.size + 1, utilisation, over)
 
-    def _fewer(self, operators: Sequence[str], size: int, utilisation: float) -> Decision:
-        operator = operators[0]
+    def _fewer(self, pool: PoolView, utilisation: float) -> Decision:
         under = f"utilisation {utilisation:.0%} is below {self.options.low:.0%}"
-        least = max(self._goal.budget.minimum(each) for each in operators)
-        if size <= least:
-            return Hold(operator=operator, reason=f"{under}, but {executors(least)} is the least allowed")
-        left = utilisation * size / (size - 1)
+        if pool.size <= pool.bounds.least:
+            return pool.hold(f"{under}, but {executors(pool.bounds.least)} is the least allowed")
+        left = utilisation * pool.size / (pool.size - 1)
         if left > self.options.high:
-            reason = f"{under}, but one executor fewer would bring {left:.0%}, above {self.options.high:.0%}"
-            return Hold(operator=operator, reason=reason)
-        return _scale(operator, size, size - 1, utilisation, under)
+            return pool.hold(f"{under}, but one executor fewer would bring {left:.0%}, above {self.options.high:.0%}")
+        return _scale(pool, pool.size - 1, utilisation, under)
 
 
-def _scale(operator: str, size: int, wanted: int, utilisation: float, why: str) -> Scale:
-    expected = utilisation * size / wanted
-    reason = f"{why}: {executors(wanted)} instead of {size} would bring {expected:.0%}"
-    predicted = Effect(utilisation=expected, executors=wanted)
-    return Scale(operator=operator, executors=wanted, reason=reason, predicted=predicted)
+def _scale(pool: PoolView, wanted: int, utilisation: float, why: str) -> Decision:
+    expected = utilisation * pool.size / wanted
+    reason = f"{why}: {executors(wanted)} instead of {pool.size} would bring {expected:.0%}"
+    return pool.scale(wanted, reason, utilisation=expected)

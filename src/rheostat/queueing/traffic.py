@@ -6,6 +6,7 @@ may sum to more than 1. They are solved loop by loop, downstream; what is not in
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -13,6 +14,8 @@ import numpy as np
 from rheostat.errors import TopologyError, nearest
 from rheostat.graph import spectral_radius, strong_components
 from rheostat.queueing.model import Floats
+
+Name = TypeVar("Name", bound=str)
 
 _NEVER_DIES_OUT = 1.0 - 1e-9
 """A loop that multiplies its traffic a billionfold is no different from one that never ends, rounding included."""
@@ -26,13 +29,15 @@ class Route(msgspec.Struct, frozen=True, rename={"source": "from", "target": "to
     share: float = 1.0
 
 
-def arrival_rates(operators: Sequence[str], external: Mapping[str, float], routes: Sequence[Route]) -> dict[str, float]:
+def arrival_rates(
+    operators: Sequence[Name], external: Mapping[Name, float], routes: Sequence[Route]
+) -> dict[Name, float]:
     """The arrival rate of each operator, given the rates from outside and the streams between operators.
 
     A loop that sends as much round again as it gets has no solution: its operators are named in the error.
     """
     _check(operators, external, routes)
-    index = {name: i for i, name in enumerate(operators)}
+    index: dict[str, int] = {name: i for i, name in enumerate(operators)}
     streams: list[dict[int, float]] = [{} for _ in operators]
     for route in routes:
         onward = streams[index[route.source]]
@@ -70,15 +75,15 @@ def _refuse_endless(within: Floats, names: list[str]) -> None:
         )
 
 
-def _check(operators: Sequence[str], external: Mapping[str, float], routes: Sequence[Route]) -> None:
-    known = set(operators)
+def _check(operators: Sequence[Name], external: Mapping[Name, float], routes: Sequence[Route]) -> None:
+    known: set[str] = set(operators)
     for name, rate in external.items():
         _check_known(name, known, "external rate")
         if not 0.0 <= rate < math.inf:
             raise TopologyError(f"external rate {rate!r} of {name!r} must be a number of tuples a second, 0 or more")
     for route in routes:
-        for name in (route.source, route.target):
-            _check_known(name, known, f"route from {route.source!r} to {route.target!r}")
+        for end in (route.source, route.target):
+            _check_known(end, known, f"route from {route.source!r} to {route.target!r}")
         if not 0.0 <= route.share < math.inf:
             raise TopologyError(
                 f"share {route.share!r} from {route.source!r} to {route.target!r} must be a number, 0 or more"

@@ -7,6 +7,7 @@ import numpy as np
 from rheostat.duration import positive_seconds, seconds
 from rheostat.errors import ConfigError
 from rheostat.grouping import Hashes, sketch_hashes
+from rheostat.names import OperatorName
 from rheostat.sim.engine import codes
 from rheostat.sim.engine.draw import alias_table
 from rheostat.sim.engine.memory import Sizes, allocate, with_memory_for_grouping
@@ -162,7 +163,7 @@ def _set_groupings(state: State, model: SimModel, hashes: list[Hashes]) -> State
     return state
 
 
-def grouping_code(model: SimModel, operator: str, grouping: str | None) -> int:
+def grouping_code(model: SimModel, operator: OperatorName, grouping: str | None) -> int:
     """The code of a grouping by its name; None is by key where there is one, else round robin."""
     if model.topology.operators[operator].keyed and grouping in (None, "key"):
         return codes.BY_KEY

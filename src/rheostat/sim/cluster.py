@@ -5,6 +5,7 @@ Mechanism only: what should happen is said by `plant`, which follows a plan.
 
 import numpy as np
 
+from rheostat.names import OperatorName
 from rheostat.sim.build import grouping_code, with_grouping
 from rheostat.sim.engine.act import RESIZED
 from rheostat.sim.executor_lifecycle import Staff
@@ -37,7 +38,7 @@ class Cluster(Simulation):
             if self.now_s >= self.feed.known_until_s:
                 self.feed.go_on()
 
-    def regroup(self, operator: str, grouping: str) -> None:
+    def regroup(self, operator: OperatorName, grouping: str) -> None:
         """Spread records that come from now on in another way; those in queues stay there."""
         position, code = self.position[operator], grouping_code(self.model, operator, grouping)
         if self.state.operators[position].grouping != code:

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from rheostat.names import OperatorName
 from rheostat.sim.engine import act, codes
 from rheostat.sim.fleet import Executor
 from rheostat.sim.simulation import Simulation
 
 
-def enrol(simulation: Simulation, executor: Executor, operators: Sequence[str]) -> None:
+def enrol(simulation: Simulation, executor: Executor, operators: Sequence[OperatorName]) -> None:
     """From now on records of `operators` may reach `executor`."""
     state = simulation.state
     row = state.executors[executor.index]
@@ -23,7 +24,7 @@ def enrol(simulation: Simulation, executor: Executor, operators: Sequence[str]) 
         simulation.act(act.RESIZED, operator)
 
 
-def _shared_home(simulation: Simulation, operators: Sequence[str]) -> int:
+def _shared_home(simulation: Simulation, operators: Sequence[OperatorName]) -> int:
     """The first of the operators that queue for all of their executors together; its list serves them all."""
     positions = [simulation.position[name] for name in operators]
     sharing = [each for each in positions if simulation.state.operators[each].mode == codes.SHARED_QUEUE]
@@ -32,7 +33,7 @@ def _shared_home(simulation: Simulation, operators: Sequence[str]) -> int:
     return home
 
 
-def strike_off(simulation: Simulation, executor: Executor, operators: Iterable[str]) -> None:
+def strike_off(simulation: Simulation, executor: Executor, operators: Iterable[OperatorName]) -> None:
     """From now on no more records of `operators` go to `executor`."""
     state = simulation.state
     row = state.executors[executor.index]
@@ -52,7 +53,7 @@ def _take_from_list(simulation: Simulation, column: np.ndarray, count: str, oper
     simulation.state.operators[operator][count] = len(kept)
 
 
-def wake(simulation: Simulation, operator: str) -> None:
+def wake(simulation: Simulation, operator: OperatorName) -> None:
     """Let work begin that waited for an executor."""
     row, position = simulation.row(operator), simulation.position[operator]
     if row.mode == codes.MICRO_BATCH:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from rheostat.duration import seconds
+from rheostat.names import OperatorName, PoolName
 from rheostat.sim.dispatch_lists import enrol, strike_off, wake
 from rheostat.sim.engine.act import RESUME
 from rheostat.sim.engine.codes import BY_KEY, NONE
@@ -26,7 +27,7 @@ class Staff:
         self._rows = Rows(simulation)
 
     def request(
-        self, pool: str, number: int, operators: Sequence[str], node: str | None, process: int | None
+        self, pool: PoolName, number: int, operators: Sequence[OperatorName], node: str | None, process: int | None
     ) -> Executor:
         """Start a new executor; it serves `operators` when it is up and warm. A negative number is a standby."""
         simulation = self._simulation
@@ -39,7 +40,7 @@ class Staff:
         simulation.agenda.at(up_s, lambda: self._up(executor, operators))
         return executor
 
-    def _up(self, executor: Executor, operators: Sequence[str]) -> None:
+    def _up(self, executor: Executor, operators: Sequence[OperatorName]) -> None:
         if not self._simulation.fleet.has(executor) or executor.phase is not ExecutorPhase.STARTING:
             return
         if executor.id < 0:
@@ -47,7 +48,7 @@ class Staff:
         else:
             self.open(executor, operators)
 
-    def open(self, executor: Executor, operators: Sequence[str]) -> None:
+    def open(self, executor: Executor, operators: Sequence[OperatorName]) -> None:
         """From now on `executor` serves `operators`."""
         executor.phase = ExecutorPhase.ACTIVE
         enrol(self._simulation, executor, operators)
@@ -57,7 +58,7 @@ class Staff:
         for name in operators:
             wake(self._simulation, name)
 
-    def activate(self, standby: Executor, number: int, operators: Sequence[str]) -> None:
+    def activate(self, standby: Executor, number: int, operators: Sequence[OperatorName]) -> None:
         """Give a warm standby a number and work."""
         simulation = self._simulation
         simulation.fleet.renumber(standby, number)
@@ -65,20 +66,20 @@ class Staff:
         simulation.agenda.at(simulation.now_s + delay_s, lambda: self.open(standby, operators))
         simulation.agenda.run_due(simulation.now_s)
 
-    def close(self, executor: Executor, operators: Iterable[str]) -> None:
+    def close(self, executor: Executor, operators: Iterable[OperatorName]) -> None:
         """Give `executor` no more work, except for the substreams that it still has; it finishes what is there."""
         executor.phase = ExecutorPhase.LEAVING
         strike_off(self._simulation, executor, [name for name in operators if not self._is_needed(executor, name)])
 
-    def _is_needed(self, executor: Executor, operator: str) -> bool:
+    def _is_needed(self, executor: Executor, operator: OperatorName) -> bool:
         """Whether records must still reach `executor`, since their substreams are there."""
         return bool(self._simulation.row(operator).grouping == BY_KEY) and self._owns(executor, operator)
 
-    def _owns(self, executor: Executor, operator: str) -> bool:
+    def _owns(self, executor: Executor, operator: OperatorName) -> bool:
         owners = self._simulation.state.substreams.owner[self._simulation.substreams(operator)]
         return bool(np.any(owners == executor.index))
 
-    def empty(self, executor: Executor, operators: Iterable[str]) -> bool:
+    def empty(self, executor: Executor, operators: Iterable[OperatorName]) -> bool:
         """Whether nothing is left on `executor`, and nothing on its way to it: no record, no substream."""
         row = self._simulation.state.executors[executor.index]
         if row.arrived > row.completed + row.handed_on or any(self._owns(executor, name) for name in operators):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from rheostat.duration import positive_seconds, seconds
+from rheostat.names import OperatorName
 from rheostat.sim.dispatch_lists import strike_off, wake
 from rheostat.sim.engine import act, codes
 from rheostat.sim.executor_lifecycle import Staff
@@ -29,7 +30,7 @@ class Failures:
             if executor.id == failure.executor and failure.operator in executor.operators:
                 self.fail(executor, executor.operators, positive_seconds(failure.down, "down"))
 
-    def fail(self, executor: Executor, operators: Sequence[str], down_s: float) -> None:
+    def fail(self, executor: Executor, operators: Sequence[OperatorName], down_s: float) -> None:
         """`executor` breaks down and is back after `down_s`; what it had under way is done again."""
         if executor.phase is not ExecutorPhase.ACTIVE:
             return
@@ -42,7 +43,7 @@ class Failures:
             self._fail_over(executor, name, down_s)
         simulation.agenda.at(simulation.now_s + down_s, lambda: self._recover(executor, operators))
 
-    def _fail_over(self, executor: Executor, operator: str, down_s: float) -> None:
+    def _fail_over(self, executor: Executor, operator: OperatorName, down_s: float) -> None:
         row, position = self._simulation.row(operator), self._simulation.position[operator]
         if row.mode == codes.MICRO_BATCH:
             self._simulation.act(act.ABANDON_BATCH, position)
@@ -54,11 +55,11 @@ class Failures:
             self._simulation.act(act.GIVE_BACK, executor.index, position)
             self._simulation.act(act.DEAL_OUT, position)
 
-    def _recover(self, executor: Executor, operators: Sequence[str]) -> None:
+    def _recover(self, executor: Executor, operators: Sequence[OperatorName]) -> None:
         if executor.phase is ExecutorPhase.FAILED:
             self._staff.open(executor, operators)
 
-    def lose_what_waits(self, executors: Iterable[Executor], operators: Iterable[str]) -> None:
+    def lose_what_waits(self, executors: Iterable[Executor], operators: Iterable[OperatorName]) -> None:
         """What these executors serve and have queued goes down with them; micro-batches are read again."""
         for executor in executors:
             self._simulation.act(act.LOSE_QUEUE, executor.index)

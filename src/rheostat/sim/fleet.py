@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from rheostat.names import OperatorName, PoolName
 from rheostat.snapshot import ExecutorPhase
 
 
@@ -12,10 +13,10 @@ class Executor:
     One that is `stopping` is on its way out and never comes back.
     """
 
-    pool: str
+    pool: PoolName
     id: int
     index: int
-    operators: tuple[str, ...]
+    operators: tuple[OperatorName, ...]
     node: str | None = None
     process: int | None = None
     phase: ExecutorPhase = ExecutorPhase.STARTING
@@ -26,8 +27,8 @@ class Executor:
 class Fleet:
     """All executors by pool and number, and the executor-seconds spent so far in each phase."""
 
-    members: dict[tuple[str, int], Executor] = field(default_factory=dict)
-    seconds: dict[tuple[str, ExecutorPhase], float] = field(default_factory=dict)
+    members: dict[tuple[PoolName, int], Executor] = field(default_factory=dict)
+    seconds: dict[tuple[PoolName, ExecutorPhase], float] = field(default_factory=dict)
     _standbys_numbered: int = 0
 
     def pay(self, duration_s: float) -> None:
@@ -56,21 +57,21 @@ class Fleet:
         self._standbys_numbered += 1
         return -self._standbys_numbered
 
-    def of(self, pool: str) -> list[Executor]:
+    def of(self, pool: PoolName) -> list[Executor]:
         return [executor for executor in self.members.values() if executor.pool == pool]
 
-    def serving(self, pool: str) -> list[Executor]:
+    def serving(self, pool: PoolName) -> list[Executor]:
         """Those with a number, whatever their phase."""
         return [executor for executor in self.of(pool) if executor.id >= 0]
 
-    def standbys(self, pool: str) -> list[Executor]:
+    def standbys(self, pool: PoolName) -> list[Executor]:
         """Those without a number that are here to stay."""
         return [executor for executor in self.of(pool) if executor.id < 0 and not executor.stopping]
 
     def on_node(self, node: str) -> int:
         return sum(executor.node == node for executor in self.members.values())
 
-    def free_process(self, pool: str) -> int:
+    def free_process(self, pool: PoolName) -> int:
         """The least process number that no executor has: by default each executor is a process of its own."""
         used = {executor.process for executor in self.members.values()}
         return next(number for number in range(len(used) + 1) if number not in used)

@@ -5,15 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 
 from rheostat.duration import seconds
-from rheostat.errors import ConfigError
 from rheostat.grouping.check import KEY
+from rheostat.names import OperatorName
 from rheostat.sim.ahead import ahead_in_batches_s, ahead_in_service_s
 from rheostat.sim.build import GROUPINGS
 from rheostat.sim.cluster import Cluster
 from rheostat.sim.engine import codes
 from rheostat.sim.fleet import Executor
 from rheostat.sim.histogram import BINS, quantile
-from rheostat.sim.model import SimModel
 from rheostat.sim.score import oldest_waiting_s
 from rheostat.snapshot import (
     Batch,
@@ -36,7 +35,6 @@ class Meter:
         self._last_histogram = cluster.state.histogram["count"].copy()
         self._last_world = cluster.state.world.copy()
         self._handled: dict[Executor, int] = {}
-        self._groupings = {name: _choices(cluster.model, name) for name in cluster.position}
         self._io_since_s = cluster.now_s
 
     def read(self) -> Snapshot:
@@ -47,7 +45,7 @@ class Meter:
         booked_s = in_batches_s.sum(axis=0).tolist()
         snapshot = Snapshot(
             time_s=cluster.now_s,
-            operators=tuple(self._operator(name, ahead) for name, ahead in zip(names, ahead_s, strict=True)),
+            operator_states=tuple(self._operator(name, ahead) for name, ahead in zip(names, ahead_s, strict=True)),
             executors=tuple(self._executor(executor, booked_s[executor.index]) for executor in executors),
             substreams=tuple(state for name in names for state in self._substreams(name)),
             streams=self._streams(),
@@ -64,7 +62,7 @@ class Meter:
         self._cluster.state.operators.latency_max[:] = 0.0
         self._cluster.state.world.latency_max[:] = 0.0
 
-    def _operator(self, name: str, ahead_s: float) -> OperatorState:
+    def _operator(self, name: OperatorName, ahead_s: float) -> OperatorState:
         position = self._cluster.position[name]
         row, last = _plain(self._cluster.state.operators[position]), _plain(self._last_operators[position])
         batched = row.mode == codes.MICRO_BATCH
@@ -81,7 +79,6 @@ class Meter:
             service_scv=_scv(*_growth(row, last, "service_count", "service_sum", "service_squares")),
             batch=_batch(row) if batched else None,
             grouping=KEY if row.grouping == codes.BY_KEY else _GROUPING_NAMES[int(row.grouping)],
-            groupings=self._groupings[name],
         )
 
     def _topology_latency(self) -> Latency | None:
@@ -122,7 +119,7 @@ class Meter:
             process=executor.process,
         )
 
-    def _substreams(self, name: str) -> list[SubstreamState]:
+    def _substreams(self, name: OperatorName) -> list[SubstreamState]:
         """Column by column: a record's fields one at a time would cost more than the whole rest of a reading."""
         cluster = self._cluster
         model = cluster.model.operator(name)
@@ -195,19 +192,6 @@ class Meter:
 
 
 _GROUPING_NAMES = {code: name for name, code in GROUPINGS.items()}
-
-
-def _choices(model: SimModel, operator: str) -> tuple[str, ...]:
-    """The groupings that the records of `operator` can have."""
-    return tuple(name for name in GROUPINGS if _is_allowed(model, operator, name))
-
-
-def _is_allowed(model: SimModel, operator: str, grouping: str) -> bool:
-    try:
-        model.check_grouping(operator, grouping)
-    except ConfigError:
-        return False
-    return True
 
 
 def _plain(row: np.record) -> SimpleNamespace:

@@ -201,13 +201,12 @@ class SimModel:
     resolution_s: float = 0.1
 
     def __post_init__(self) -> None:
-        for name in (*self.operators, *self.values):
-            self.topology.operator(name)
+        self.topology.operators.check((*self.operators, *self.values))
         for name in self.sources:
             if name not in self.topology.sources:
                 raise ConfigError(f"topology {self.topology.name!r} has no source {name!r}")
         for failure in self.cluster.failures:
-            self.topology.operator(failure.operator)
+            self.topology.operators.check([failure.operator])
             seconds(failure.at, "failure time")
         for name in self.topology.operators:
             self._check_operator(name)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rheostat.duration import seconds
+from rheostat.names import OperatorName
 from rheostat.sim.engine.act import GIVE, HOLD
 from rheostat.sim.engine.codes import MICRO_BATCH, NONE
 from rheostat.sim.fleet import Executor
@@ -27,13 +28,13 @@ class Moves:
         """Whether a substream is on its way to `executor`."""
         return executor in self._targets.values()
 
-    def install(self, operator: str, owners: Sequence[Executor]) -> None:
+    def install(self, operator: OperatorName, owners: Sequence[Executor]) -> None:
         """Say whose each substream is before the run begins."""
         first = self._simulation.substreams(operator).start
         for offset, executor in enumerate(owners):
             self._simulation.act(GIVE, first + offset, executor.index)
 
-    def move(self, operator: str, substreams: Sequence[int], target: Executor) -> None:
+    def move(self, operator: OperatorName, substreams: Sequence[int], target: Executor) -> None:
         """Hand substreams of one executor, numbered within the operator, to `target`."""
         first = self._simulation.substreams(operator).start
         moved = [first + index for index in substreams]
@@ -43,7 +44,7 @@ class Moves:
         else:
             self._move_between_queues(moved, source, target, duration_s)
 
-    def _duration_s(self, operator: str, substreams: Sequence[int]) -> float:
+    def _duration_s(self, operator: OperatorName, substreams: Sequence[int]) -> float:
         model, cluster = self._simulation.model.operator(operator), self._simulation.model.cluster
         completed = float(np.sum(self._simulation.state.substreams.completed[list(substreams)]))
         state_bytes = model.state_bytes * len(substreams) + model.state_bytes_per_record * completed
@@ -101,7 +102,7 @@ class Moves:
             return list(self._simulation.fleet.members.values())
         return [source, target] if self._simulation.model.cluster.pause == "executors" else []
 
-    def _paused_batches(self) -> list[str]:
+    def _paused_batches(self) -> list[OperatorName]:
         """Whose batches stand still for a move."""
         batched = [name for name in self._simulation.position if self._simulation.row(name).mode == MICRO_BATCH]
         return batched if self._pauses_everything else []

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from rheostat.names import OperatorName
 from rheostat.sim.dispatch_lists import wake
 from rheostat.sim.engine.act import RESUME
 from rheostat.sim.fleet import Executor
@@ -47,17 +48,17 @@ class Pauses:
             if self._simulation.fleet.has(executor):
                 self._simulation.act(RESUME, executor.index)
 
-    def pause_batches(self, operators: Sequence[str], duration_s: float) -> None:
+    def pause_batches(self, operators: Sequence[OperatorName], duration_s: float) -> None:
         """Start no batch of `operators` for a while."""
         self.hold_batches(operators)
         self._simulation.agenda.at(self._simulation.now_s + duration_s, lambda: self.release_batches(operators))
 
-    def hold_batches(self, operators: Iterable[str]) -> None:
+    def hold_batches(self, operators: Iterable[OperatorName]) -> None:
         """Start no batch of `operators` until they are released."""
         for name in operators:
             self._simulation.row(name).paused += 1
 
-    def release_batches(self, operators: Iterable[str]) -> None:
+    def release_batches(self, operators: Iterable[OperatorName]) -> None:
         for name in operators:
             self._simulation.row(name).paused -= 1
             wake(self._simulation, name)

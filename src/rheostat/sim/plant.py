@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Location
 from rheostat.duration import seconds
-from rheostat.errors import PlantError, nearest
+from rheostat.errors import ConfigError, PlantError, nearest
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.sim.build import GROUPINGS
 from rheostat.sim.cluster import Cluster
@@ -42,6 +44,7 @@ class SimPlant:
         self.cluster = Cluster(model, rng)
         self._clock = SimClock(self.cluster)
         self._meter = Meter(self.cluster)
+        self._groupings = {name: _choices(model, name) for name in model.topology.operators}
         self._plan = plan or initial_plan(model)
         self._install(self._plan)
 
@@ -52,6 +55,12 @@ class SimPlant:
     @property
     def clock(self) -> SimClock:
         return self._clock
+
+    @property
+    def capabilities(self) -> Capabilities:
+        nodes = self.model.cluster.nodes
+        free = sum(node.slots - self.cluster.fleet.on_node(node.name) for node in nodes) if nodes else None
+        return Capabilities(can_place=bool(nodes), groupings=self._groupings, free_executors=free)
 
     def observe(self) -> Snapshot:
         return self._meter.read()
@@ -75,13 +84,13 @@ class SimPlant:
             self._regroup(operator, grouping)
         return tuple(obstacles)
 
-    def reached(self, plan: Plan) -> frozenset[str]:
+    def reached(self, plan: Plan) -> frozenset[PoolName]:
         """No change is real as long as the topology stands still for it."""
         if self.cluster.pauses.still_for_s > 0 or plan.pool_of != self._plan.pool_of:
             return frozenset()
-        return frozenset(operator for operator in self.topology.operators if self._is_real(operator, plan))
+        return plan.pools_within([operator for operator in self.topology.operators if self._is_real(operator, plan)])
 
-    def _is_real(self, operator: str, plan: Plan) -> bool:
+    def _is_real(self, operator: OperatorName, plan: Plan) -> bool:
         pool = plan.pool_of[operator]
         serving = self.cluster.fleet.serving(pool)
         if {executor.id for executor in serving} != set(plan.pools[pool].executors):
@@ -93,7 +102,7 @@ class SimPlant:
             return False
         return operator not in plan.assignment or self._owners(operator) == plan.assignment[operator]
 
-    def _owners(self, operator: str) -> tuple[int | None, ...]:
+    def _owners(self, operator: OperatorName) -> tuple[int | None, ...]:
         """The number of each substream's executor; None while it is on its way."""
         number = {executor.index: executor.id for executor in self.cluster.fleet.of(self._plan.pool_of[operator])}
         where, moves = self.cluster.substreams(operator), self.cluster.moves
@@ -119,7 +128,7 @@ class SimPlant:
         for operator, grouping in plan.grouping.items():
             self._regroup(operator, grouping)
 
-    def _request(self, pool: str, number: int) -> Executor | None:
+    def _request(self, pool: PoolName, number: int) -> Executor | None:
         """Start an executor on the node the plan names, or on the emptiest one; None when no slot is free."""
         location = self._plan.pools[pool].locations.get(number)
         node = self._emptiest_node() if location is None else location.node
@@ -153,11 +162,11 @@ class SimPlant:
         elif shrinks:
             self.cluster.pauses.pause_topology(seconds(cluster.pause_on_remove, "pause_on_remove"))
 
-    def _lose_what_waits(self, pools: Sequence[str]) -> None:
+    def _lose_what_waits(self, pools: Sequence[PoolName]) -> None:
         for pool in pools:
             self.cluster.failures.lose_what_waits(self.cluster.fleet.of(pool), self._plan.sharing(pool))
 
-    def _grow(self, pool: str) -> list[str]:
+    def _grow(self, pool: PoolName) -> list[str]:
         fleet, wanted = self.cluster.fleet, self._plan.pools[pool]
         obstacles = []
         for number in wanted.executors:
@@ -173,13 +182,13 @@ class SimPlant:
                 return [*obstacles, f"no node has a free slot for a standby of {pool!r}"]
         return obstacles
 
-    def _freed(self, pool: str) -> int:
+    def _freed(self, pool: PoolName) -> int:
         """How many serve that need not: they can stand by when they are empty."""
         serving, wanted = self.cluster.fleet.serving(pool), self._plan.pools[pool].executors
         phases = (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
         return sum(e.id not in wanted and e.phase in phases and not e.stopping for e in serving)
 
-    def _relocate(self, pool: str) -> None:
+    def _relocate(self, pool: PoolName) -> None:
         for number, location in self._plan.pools[pool].locations.items():
             executor = self.cluster.fleet.members.get((pool, number))
             if executor is None or executor.phase is not ExecutorPhase.ACTIVE or _is_at(executor, location):
@@ -187,7 +196,7 @@ class SimPlant:
             if executor.node == location.node or self._has_slot(location.node):
                 self.cluster.staff.relocate(executor, location.node, location.process)
 
-    def _move(self, operator: str) -> None:
+    def _move(self, operator: OperatorName) -> None:
         """Start the moves whose target serves already; substreams that travel together share one move."""
         pool = self._plan.pool_of[operator]
         wanted, actual = self._plan.assignment[operator], self._owners(operator)
@@ -200,7 +209,7 @@ class SimPlant:
             if executor is not None and executor.phase is ExecutorPhase.ACTIVE:
                 self.cluster.moves.move(operator, substreams, executor)
 
-    def _shrink(self, pool: str) -> None:
+    def _shrink(self, pool: PoolName) -> None:
         operators = self._plan.sharing(pool)
         wanted = self._plan.pools[pool]
         for executor in self.cluster.fleet.serving(pool):
@@ -221,11 +230,24 @@ class SimPlant:
         else:
             self.cluster.staff.remove(executor)
 
-    def _regroup(self, operator: str, grouping: str) -> None:
+    def _regroup(self, operator: OperatorName, grouping: str) -> None:
         if grouping not in GROUPINGS:
             raise PlantError(f"the simulator has no grouping {grouping!r}; {nearest(grouping, GROUPINGS)}")
         self.model.check_grouping(operator, grouping)
         self.cluster.regroup(operator, grouping)
+
+
+def _choices(model: SimModel, operator: OperatorName) -> tuple[str, ...]:
+    """The groupings that the records of `operator` can have."""
+    return tuple(name for name in GROUPINGS if _is_allowed(model, operator, name))
+
+
+def _is_allowed(model: SimModel, operator: OperatorName, grouping: str) -> bool:
+    try:
+        model.check_grouping(operator, grouping)
+    except ConfigError:
+        return False
+    return True
 
 
 def _is_at(executor: Executor, location: Location) -> bool:

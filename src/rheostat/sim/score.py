@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rheostat.measure.windows import WindowedSuccess
+from rheostat.names import OperatorName
 from rheostat.sim.cluster import Cluster
 from rheostat.sim.engine import codes
 from rheostat.sla import SLA
@@ -65,7 +66,7 @@ class Scoreboard:
         agenda.at(start_s + every_s, lambda: turn(1))
 
 
-def _slot(cluster: Cluster, operator: str | None) -> Callable[[], Slot]:
+def _slot(cluster: Cluster, operator: OperatorName | None) -> Callable[[], Slot]:
     """What happened since the call before: of one operator's substreams, of the operator, or of the topology.
 
     Substreams do not count where a merge allows their records to be anywhere.
@@ -98,13 +99,13 @@ def _topology_totals(cluster: Cluster) -> Slot:
     return np.array([world.latency_sum]), np.array([world.left]), np.array([oldest])
 
 
-def _operator_totals(cluster: Cluster, name: str) -> Slot:
+def _operator_totals(cluster: Cluster, name: OperatorName) -> Slot:
     row = cluster.row(name)
     oldest = oldest_waiting_s(cluster, name)
     return np.array([row.latency_sum]), np.array([row.completed]), np.array([oldest])
 
 
-def oldest_waiting_s(cluster: Cluster, name: str) -> float:
+def oldest_waiting_s(cluster: Cluster, name: OperatorName) -> float:
     """How long the oldest record of an operator has been there; 0 when there is none."""
     state, position = cluster.state, cluster.position[name]
     row = cluster.row(name)
@@ -121,14 +122,14 @@ def oldest_waiting_s(cluster: Cluster, name: str) -> float:
     return float(cluster.now_s - state.tuples.arrival[present].min()) if len(present) else 0.0
 
 
-def _substream_totals(cluster: Cluster, name: str) -> Slot:
+def _substream_totals(cluster: Cluster, name: OperatorName) -> Slot:
     rows = cluster.state.substreams[cluster.substreams(name)]
     waits = rows.head != codes.NONE
     oldest = np.where(waits, cluster.now_s - cluster.state.tuples.arrival[np.where(waits, rows.head, 0)], 0.0)
     return rows.latency.copy(), rows.completed.copy(), oldest
 
 
-def _path_slot(cluster: Cluster, path: tuple[str, ...]) -> Callable[[], Slot]:
+def _path_slot(cluster: Cluster, path: tuple[OperatorName, ...]) -> Callable[[], Slot]:
     """A path's latency is the sum of its operators' mean latencies, weighed by what its last one completed."""
     slots = [_since(lambda name=name: _operator_totals(cluster, name)) for name in path]  # type: ignore[misc]
 

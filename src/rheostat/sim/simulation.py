@@ -3,6 +3,7 @@
 import numpy as np
 
 from rheostat.errors import PlantError
+from rheostat.names import OperatorName
 from rheostat.sim.agenda import Agenda
 from rheostat.sim.build import build
 from rheostat.sim.engine.act import act
@@ -56,11 +57,11 @@ class Simulation:
         """Do one of the verbs of `engine.act` to the records, now."""
         act(self._tables, verb, int(subject), int(target))
 
-    def row(self, operator: str) -> np.record:
+    def row(self, operator: OperatorName) -> np.record:
         """The record of an operator in the tables."""
         return self.state.operators[self.position[operator]]  # type: ignore[no-any-return]
 
-    def substreams(self, operator: str) -> slice:
+    def substreams(self, operator: OperatorName) -> slice:
         """Where an operator's substreams are among all."""
         row = self.row(operator)
         return slice(int(row.first_substream), int(row.first_substream + row.substreams))

@@ -9,10 +9,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from rheostat.errors import PlantError
+from rheostat.names import OperatorName
 from rheostat.spark.act.executor_pools import has_executors
 from rheostat.topology import Operator, Source, Topology
 
-OPERATOR = "application"
+OPERATOR = OperatorName("application")
 QUERIES = "queries"
 
 

@@ -2,7 +2,9 @@
 
 from typing import Protocol
 
+from rheostat.capabilities import Capabilities
 from rheostat.clock import Clock
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 from rheostat.spark.act.reconciler import Reconciler
@@ -13,6 +15,10 @@ class SnapshotReader(Protocol):
     """What the plant needs of a meter."""
 
     def read(self) -> Snapshot: ...
+
+    def groupings(self) -> dict[OperatorName, tuple[str, ...]]:
+        """How the records of each operator can be spread now."""
+        ...
 
 
 class SparkPlant:
@@ -26,6 +32,11 @@ class SparkPlant:
         return self._reconciler.rules.topology
 
     @property
+    def capabilities(self) -> Capabilities:
+        rules = self._reconciler.rules
+        return Capabilities(can_fuse=rules.can_fuse, can_place=rules.can_route, groupings=self._meter.groupings())
+
+    @property
     def clock(self) -> Clock:
         return self._reconciler.clock
 
@@ -35,5 +46,5 @@ class SparkPlant:
     def apply(self, plan: Plan) -> tuple[str, ...]:
         return self._reconciler.follow(plan)
 
-    def reached(self, plan: Plan) -> frozenset[str]:
+    def reached(self, plan: Plan) -> frozenset[PoolName]:
         return self._reconciler.reached(plan)

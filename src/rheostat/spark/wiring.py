@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession
 
 from rheostat.clock import WallClock
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 from rheostat.spark.act.execute import Execution
@@ -58,8 +59,9 @@ def topology_plant(
         pools: ProfilePools | NoExecutors
         if has_executors(spark):
             # An operator that shares a pool now may have one of its own later.
-            by_pool = {plan.pool_of.get(name, name): node for name, node in (nodes or {}).items()}
-            pinned = {**(nodes or {}), **by_pool}
+            own = {PoolName(name): node for name, node in (nodes or {}).items()}
+            shared = {plan.pool_of[OperatorName(name)]: node for name, node in (nodes or {}).items()}
+            pinned = {**own, **shared}
             place = str(directory.path)
             pools = ProfilePools(spark, topology, plan, groups=groups.now, nodes=pinned, directory=place)
         else:

@@ -129,7 +129,7 @@ def test_substreams_follow_the_plan_and_the_tasks_of_a_keyed_operator_are_its_ow
 
 def test_an_executor_that_leaves_is_routed_around_drained_and_killed():
     cluster = settled(2)
-    cluster.decide(Scale(operator="work", executors=1, reason="test"))
+    cluster.decide(Scale(pool="work", executors=1, reason="test"))
     a = executor("a")
     first = cluster.step(jobs=frozenset({7}))
     assert of_type(Route, first) == [Route("work", WORK, (a,))]
@@ -146,7 +146,7 @@ def test_an_executor_that_leaves_is_routed_around_drained_and_killed():
 def test_a_standby_serves_at_once_and_another_is_requested_for_it():
     cluster = settled(1, standby=1)
     assert cluster.phases() == [("work", -2, WARM, "b"), ("work", 0, ACTIVE, "a")]
-    cluster.decide(Scale(operator="work", executors=2, reason="test"))
+    cluster.decide(Scale(pool="work", executors=2, reason="test"))
     instructions = cluster.step()
     assert of_type(Route, instructions) == [Route("work", WORK, executors("a", "b"))]
     assert of_type(RequestTotals, instructions) == [RequestTotals({0: 1, 1: 3})]
@@ -194,7 +194,7 @@ def on_left():
 
 def test_a_pool_serves_at_the_old_node_until_all_executors_at_the_new_one_are_warm(on_left):
     left, right = PoolSite("work", "left"), PoolSite("work", "right")
-    on_left.decide(Place(operator="work", locations={0: Location("right")}, reason="test"))
+    on_left.decide(Place(pool="work", locations={0: Location("right")}, reason="test"))
     assert on_left.step()[0] == CreateProfile(right)
     a, b = executor("a"), executor("b", profile=2)
     assert RequestTotals({0: 1, 1: 1, 2: 1}) in on_left.step(profiles={left: 1, right: 2})
@@ -216,7 +216,7 @@ def test_a_pool_serves_at_the_old_node_until_all_executors_at_the_new_one_are_wa
 def test_a_move_that_is_taken_back_ends_the_executors_that_came_for_it(on_left):
     left, right = PoolSite("work", "left"), PoolSite("work", "right")
     stay = on_left.plan
-    on_left.decide(Place(operator="work", locations={0: Location("right")}, reason="test"))
+    on_left.decide(Place(pool="work", locations={0: Location("right")}, reason="test"))
     on_left.step()
     a, b = executor("a"), executor("b", profile=2)
     on_left.step(profiles={left: 1, right: 2}, executors=(BASE, a, b))
@@ -228,11 +228,11 @@ def test_a_move_that_is_taken_back_ends_the_executors_that_came_for_it(on_left):
 
 
 def test_a_pool_cannot_be_on_two_nodes_or_on_one_in_part(on_left):
-    two = Place(operator="work", locations={0: Location("left"), 1: Location("right")}, reason="test")
+    two = Place(pool="work", locations={0: Location("left"), 1: Location("right")}, reason="test")
     on_left.plan = Plan.initial(ONE, 2).after(two)
     on_left.step()
     assert "pool 'work' cannot be on left and right at once: on Spark a pool is placed as a whole" in on_left.obstacles
-    on_left.plan = Plan.initial(ONE, 2).after(Place(operator="work", locations={0: Location("right")}, reason="test"))
+    on_left.plan = Plan.initial(ONE, 2).after(Place(pool="work", locations={0: Location("right")}, reason="test"))
     on_left.step()
     assert "pool 'work' cannot be on right in part: on Spark a pool is placed as a whole" in on_left.obstacles
 
@@ -245,7 +245,7 @@ def chain(**options):
     return cluster
 
 
-FUSE = Fuse(operator="count", others=("split",), reason="test")
+FUSE = Fuse(operators=("split", "count"), reason="test")
 PAIR = (("split", "count"),)
 
 
@@ -257,7 +257,7 @@ def test_operators_share_a_pool_before_they_share_a_query():
     assert RearrangeQueries(PAIR) in instructions
     assert cluster.reached == frozenset()
     cluster.step(groups=PAIR)
-    assert cluster.reached == {"split", "count"}
+    assert cluster.reached == {"count"}
     assert of_type(Kill, cluster.step()) == [Kill(("a",))]
     cluster.step(executors=(BASE, executor("b", profile=2)))
     assert RequestTotals({0: 1, 2: 1}) in cluster.step()
@@ -269,7 +269,7 @@ def test_operators_that_are_to_be_split_stay_together_until_they_are():
     cluster.decide(FUSE)
     cluster.step(groups=PAIR, executors=(BASE, executor("b", profile=2)))
     cluster.step()
-    cluster.decide(Split(operator="count", reason="test"))
+    cluster.decide(Split(operators=("split", "count"), reason="test"))
     instructions = cluster.step(executors=(BASE, executor("b", profile=2), executor("c", profile=1)))
     assert RearrangeQueries(()) in instructions
     cluster.step(warmed_up=frozenset("abc"))
@@ -285,7 +285,7 @@ def test_a_new_pool_serves_no_operator_before_an_executor_of_it_is_warm():
     cluster.decide(FUSE)
     cluster.step(groups=PAIR, executors=(BASE, executor("b", profile=2)))
     cluster.step()
-    cluster.decide(Split(operator="count", reason="test"))
+    cluster.decide(Split(operators=("split", "count"), reason="test"))
     cluster.step(groups=(), executors=(BASE, executor("b", profile=2), executor("c", profile=1)))
     assert cluster.book.pool_of["split"] == "count"
 
@@ -293,10 +293,10 @@ def test_a_new_pool_serves_no_operator_before_an_executor_of_it_is_warm():
 def test_without_routing_leaving_executors_are_decommissioned_and_never_serve_again():
     cluster = settled(2, can_route=False)
     b = executor("b")
-    cluster.decide(Scale(operator="work", executors=1, leaving=(1,), reason="test"))
+    cluster.decide(Scale(pool="work", executors=1, leaving=(1,), reason="test"))
     assert of_type(Decommission, cluster.step()) == [Decommission(("b",))]
     assert of_type(Decommission, cluster.step(0)) == []
-    cluster.decide(Scale(operator="work", executors=2, reason="test"))
+    cluster.decide(Scale(pool="work", executors=2, reason="test"))
     a = executor("a")
     instructions = cluster.step()
     assert of_type(Route, instructions) == [Route("work", WORK, (a,))]
@@ -317,7 +317,7 @@ def test_without_routing_there_are_no_standbys_no_warm_ups_and_no_moves_of_a_poo
     assert cluster.obstacles == (
         "operator 'split' stays in pool 'split': a change while it runs needs the JVM helpers",
     )
-    cluster.decide(Place(operator="count", locations={0: Location("right")}, reason="test"))
+    cluster.decide(Place(pool="count", locations={0: Location("right")}, reason="test"))
     cluster.step()
     assert "pool 'count' cannot move to 'right' while it runs: that needs the JVM helpers" in cluster.obstacles
 
@@ -332,7 +332,7 @@ def attached():
 
 
 def test_an_application_is_scaled_in_its_default_profile_and_others_keep_their_executors(attached):
-    attached.decide(Scale(operator="work", executors=1, reason="test"))
+    attached.decide(Scale(pool="work", executors=1, reason="test"))
     instructions = attached.step()
     assert Decommission(("b",)) in instructions
     assert RequestTotals({5: 1, 0: 2}) in instructions
@@ -342,7 +342,7 @@ def test_an_application_is_scaled_in_its_default_profile_and_others_keep_their_e
 
 
 def test_more_executors_than_the_application_has_cores_for_are_reported_at_once(attached):
-    attached.decide(Scale(operator="work", executors=4, reason="test"))
+    attached.decide(Scale(pool="work", executors=4, reason="test"))
     attached.step()
     assert attached.obstacles == ("4 executors cannot be had: spark.cores.max allows 3",)
 
@@ -356,7 +356,7 @@ def test_on_a_local_master_a_plan_is_real_at_once_and_tasks_stand_for_executors(
         (pool, number, ACTIVE) for pool in ("split", "count") for number in (0, 1)
     ]
     assert reached(plan, result.book, ()) == {"split", "count"}
-    wider = plan.after(Scale(operator="count", executors=4, reason="test"))
+    wider = plan.after(Scale(pool="count", executors=4, reason="test"))
     assert reached(wider, result.book, ()) == {"split"}
     result = reconcile(view, wider, result.book, 1.0, rules)
     assert reached(wider, result.book, ()) == {"split", "count"}
@@ -366,13 +366,13 @@ def test_on_a_local_master_a_plan_is_real_at_once_and_tasks_stand_for_executors(
 def test_a_book_that_was_published_is_never_changed():
     cluster = settled(2)
     book, before = cluster.book, cluster.phases()
-    cluster.decide(Scale(operator="work", executors=1, reason="test"))
+    cluster.decide(Scale(pool="work", executors=1, reason="test"))
     cluster.step(executors=(BASE,))
     assert [(m.pool, m.number, m.phase, m.executor and m.executor.id) for m in book.members()] == before
 
 
 def test_the_same_call_gives_the_same_instructions():
     cluster = settled(2)
-    cluster.decide(Scale(operator="work", executors=1, reason="test"))
+    cluster.decide(Scale(pool="work", executors=1, reason="test"))
     once, again = (reconcile(cluster.view, cluster.plan, cluster.book, 5.0, cluster.rules) for _ in range(2))
     assert once.instructions == again.instructions

@@ -53,7 +53,7 @@ def local(actuators):
 
 
 def test_a_new_plan_is_followed_and_reached_without_the_loop(local, actuators, eventually):
-    wider = Plan.initial(TOPOLOGY).after(Scale(operator="a", executors=3, reason="test"))
+    wider = Plan.initial(TOPOLOGY).after(Scale(pool="a", executors=3, reason="test"))
     assert local.follow(wider) == ()
     eventually(lambda: local.reached(wider) == {"a", "b"} or None, "the plan", 10)
     eventually(lambda: actuators.done[-1:] == [GroupRows("a", None, 3, ("a",))] or None, "the tasks", 10)

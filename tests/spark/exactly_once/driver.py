@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 from drain import drain
@@ -21,7 +21,8 @@ from rheostat.decision import AnyDecision, Decision
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import Ruling, Turn
 from rheostat.pipeline import start
-from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.policies.observation import Observation
+from rheostat.policies.policy import Policy, PolicyOptions
 from rheostat.sla import Budget, Goal
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.target import SparkTarget
@@ -45,15 +46,11 @@ class Status(msgspec.Struct):
     refused: list[str]
 
 
-class Commanded:
+class Commanded(Policy):
     """Decides what it is told, again and again until that is accepted."""
 
-    name: ClassVar[str] = "commanded"
-    summary: ClassVar[str] = "does what a test says"
-    Options: ClassVar[type[PolicyOptions]] = PolicyOptions
-
     def __init__(self, goal: Goal, options: PolicyOptions) -> None:
-        self.options = options
+        super().__init__(goal, options)
         self._pending: tuple[int, Decision] | None = None
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
@@ -102,7 +99,7 @@ def tell(period: Turn) -> None:
     status = Status(
         period.plan.revision,
         bool(period.settling),
-        {state.name: state.queued or 0 for state in snapshot.operators},
+        {state.name: state.queued or 0 for state in snapshot.operator_states},
         {name: {e.id: e.instance or "" for e in snapshot.active(name)} for name in period.plan.pools},
         {name: {e.id: e.node or "" for e in snapshot.active(name)} for name in period.plan.pools},
         [state.executor for state in snapshot.substreams_of("count")],

@@ -161,8 +161,8 @@ def test_it_starts(story):
 
 
 def test_pools_grow_in_the_middle_of_a_batch(story):
-    story.done(Scale(operator="split", executors=2, reason="two to split"), serving("split", 2))
-    status = story.done(Scale(operator="count", executors=2, reason="two to count"), serving("count", 2))
+    story.done(Scale(pool="split", executors=2, reason="two to split"), serving("split", 2))
+    status = story.done(Scale(pool="count", executors=2, reason="two to count"), serving("count", 2))
     assert sorted(status.serving["split"]) == [0, 1]
 
 
@@ -170,7 +170,8 @@ def test_a_substream_moves_in_the_middle_of_a_batch(story):
     owner = story.drive.status.substreams[0]
     moves = (Transfer((0,), owner, 1 - owner),)
     status = story.done(
-        Move(operator="count", moves=moves, reason="substream 0 to the other"), lambda s: s.substreams[0] == 1 - owner
+        Move(operator="count", transfers=moves, reason="substream 0 to the other"),
+        lambda s: s.substreams[0] == 1 - owner,
     )
     assert sorted(set(status.substreams)) == [0, 1]
 
@@ -190,7 +191,7 @@ def test_an_executor_is_killed_in_the_middle_of_a_batch(story):
 def test_a_pool_shrinks_in_the_middle_of_a_batch_and_the_others_are_left_alone(story):
     before = story.drive.status.serving
     status = story.done(
-        Scale(operator="count", executors=1, leaving=(0,), reason="one leaves"),
+        Scale(pool="count", executors=1, leaving=(0,), reason="one leaves"),
         lambda s: list(s.serving["count"]) == [1],
     )
     assert set(status.substreams) == {1}

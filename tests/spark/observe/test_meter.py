@@ -173,7 +173,7 @@ def test_operators_have_the_grouping_of_the_plan(runtime):
     book = book_of(SHARED, split_count=pool_of((0,)))
     book.groupings["split"] = "load-aware"
     snapshot = Metered(book, operator_meters(runtime)).read()
-    assert (snapshot.operator["split"].grouping, snapshot.operator["count"].grouping) == ("load-aware", "key")
+    assert (snapshot.operators["split"].grouping, snapshot.operators["count"].grouping) == ("load-aware", "key")
 
 
 def test_a_failed_query_is_told_once_and_first(runtime):
@@ -200,7 +200,7 @@ def test_all_the_time_that_tasks_hold_executors_of_an_application_is_busy_time()
     metered.read(e7=100.0, e9=50.0)
     snapshot = metered.read(e7=103.0, e9=51.0)
     assert busy_s(snapshot) == {("application", 0): 3.0, ("application", 1): 1.0}
-    assert snapshot.operator["application"].busy_s == 4.0
+    assert snapshot.operators["application"].busy_s == 4.0
     assert snapshot.executors[0].completed is None
 
 
@@ -212,14 +212,14 @@ def test_the_busy_time_of_an_application_includes_executors_that_have_left():
     metered.state.book = attached((0,), e1=(0, ACTIVE))
     snapshot = metered.read(e1=6.0)
     assert busy_s(snapshot) == {("application", 0): 6.0}
-    assert snapshot.operator["application"].busy_s == 10.0
+    assert snapshot.operators["application"].busy_s == 10.0
 
 
 def test_executors_of_other_profiles_do_not_count_as_the_applications():
     metered = application(attached((0,), e1=(0, ACTIVE)))
     metered.read(e1=0.0, e2=0.0)
     snapshot = metered.read(e1=1.0, e2=100.0)
-    assert snapshot.operator["application"].busy_s == 1.0
+    assert snapshot.operators["application"].busy_s == 1.0
     assert [state.instance for state in snapshot.executors] == ["1"]
 
 
@@ -232,13 +232,13 @@ def test_the_busy_time_of_an_application_continues_after_a_restart():
     again = application(attached((0,), e0=(0, ACTIVE)), base=before)
     again.read(e0=0.0)
     snapshot = again.read(e0=2.5)
-    assert snapshot.operator["application"].busy_s == 8.5
+    assert snapshot.operators["application"].busy_s == 8.5
     assert busy_s(snapshot) == {("application", 0): 8.5}
 
 
 def test_without_a_query_rows_are_unknown_and_the_reason_is_told():
     snapshot = application(attached((0,))).read()
-    assert snapshot.operator["application"].arrived is None
+    assert snapshot.operators["application"].arrived is None
     assert snapshot.problems[0] == "no streaming query is active"
     assert [stream.name for stream in snapshot.streams] == ["queries"]
 

@@ -92,13 +92,8 @@ class Metered:
 
 
 @pytest.fixture(scope="module")
-<<<<<<< HEAD
-def metered(spark, cluster, tmp_path_factory) -> Iterator[Metered]:
-    with Runtime(TOPOLOGY, spark, RunDirectory(tmp_path_factory.mktemp("metered"), TOPOLOGY)) as runtime:
-=======
 def metered(spark, cluster, tmp_path_factory, eventually) -> Iterator[Metered]:
-    with Runtime(TOPOLOGY, spark, tmp_path_factory.mktemp("metered")) as runtime:
->>>>>>> observe
+    with Runtime(TOPOLOGY, spark, RunDirectory(tmp_path_factory.mktemp("metered"), TOPOLOGY)) as runtime:
         yield Metered(spark, runtime, {node.host: node.name for node in cluster.status().nodes})
     _end_executors(spark, eventually)
 
@@ -128,7 +123,7 @@ def snapshots(metered, eventually) -> list[Snapshot]:
 
 def test_the_sums_of_rows_agree_between_all_levels(snapshots):
     last = snapshots[-1]
-    for name, state in last.operator.items():
+    for name, state in last.operators.items():
         assert state.arrived == state.completed + state.queued
         assert state.completed % ROWS == 0, "whole batches of the source are committed"
         streams = [stream for stream in last.streams if stream.consumer == name]
@@ -136,15 +131,15 @@ def test_the_sums_of_rows_agree_between_all_levels(snapshots):
         assert all(stream.bytes > stream.rows for stream in streams)
     substreams = last.substreams_of("count")
     assert len(substreams) == 2
-    assert sum(state.completed for state in substreams) == pytest.approx(last.operator["count"].completed, abs=2)
+    assert sum(state.completed for state in substreams) == pytest.approx(last.operators["count"].completed, abs=2)
 
 
 def test_counters_never_fall(snapshots):
     for before, after in pairwise(snapshots):
         assert after.time_s > before.time_s
-        for name, state in after.operator.items():
+        for name, state in after.operators.items():
             for counter in ("arrived", "completed", "busy_s"):
-                earlier = getattr(before.operator[name], counter)
+                earlier = getattr(before.operators[name], counter)
                 assert earlier is None or getattr(state, counter) >= earlier
 
 
@@ -152,7 +147,7 @@ def test_latency_is_measured_from_entry_to_commit(snapshots):
     seen = [snapshot for snapshot in snapshots if snapshot.latency is not None]
     assert seen
     assert all(snapshot.latency.mean_s > 0 for snapshot in seen)
-    at_operator = [s.operator["count"].latency for s in seen if s.operator["count"].latency is not None]
+    at_operator = [s.operators["count"].latency for s in seen if s.operators["count"].latency is not None]
     assert at_operator
 
 
@@ -163,21 +158,21 @@ def test_executors_have_counters_and_the_nodes_they_are_on(snapshots):
         assert state.node in ("left", "right")
         assert state.instance is not None
         assert state.busy_s > 0 or not state.completed
-    completed = sum(state.completed for state in snapshots[-1].operators)
+    completed = sum(state.completed for state in snapshots[-1].operator_states)
     assert 0 < sum(state.completed for state in executors) <= completed
     assert sum(state.busy_s for state in executors) > 0
     assert {node.name for node in snapshots[-1].nodes} <= {"left", "right"}
 
 
 def test_service_times_are_those_of_the_records_that_were_timed(snapshots):
-    keys = snapshots[-1].operator["keys"]
+    keys = snapshots[-1].operators["keys"]
     assert keys.service_scv is not None
     assert 0 <= keys.service_scv < 50
-    assert snapshots[-1].operator["count"].service_scv is None
+    assert snapshots[-1].operators["count"].service_scv is None
 
 
 def test_batches_have_their_costs(snapshots):
-    for state in snapshots[-1].operators:
+    for state in snapshots[-1].operator_states:
         assert state.batch is not None
         assert 0 < state.batch.fixed_s <= state.batch.duration_s
         assert state.batch.tasks >= state.batch.count
@@ -201,8 +196,8 @@ def test_counters_continue_after_a_restart(snapshots, metered):
     before = snapshots[-1]
     metered.restart(before)
     after = metered.read()
-    for name, state in after.operator.items():
-        assert state.completed >= before.operator[name].completed
-        assert state.busy_s is None or state.busy_s >= before.operator[name].busy_s
+    for name, state in after.operators.items():
+        assert state.completed >= before.operators[name].completed
+        assert state.busy_s is None or state.busy_s >= before.operators[name].busy_s
     busy_s = {state.id: state.busy_s for state in before.executors}
     assert all(state.busy_s >= busy_s.get(state.id, 0.0) for state in after.executors)

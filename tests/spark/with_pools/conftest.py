@@ -108,7 +108,7 @@ class Pipeline:
 
     def reached(self) -> bool | None:
         """For waiting: True when the plan is real, standbys included."""
-        return (self.state.book.is_settled and self.plant.reached(self.plan) == self.plan.pool_of.keys()) or None
+        return (self.state.book.is_settled and self.plant.reached(self.plan) == self.plan.pools.keys()) or None
 
     def ran_on(self, query: StreamingQuery | None = None) -> dict[int, str]:
         """The executor of each task in the last stage of the newest job that is over, of this or another query."""

@@ -9,7 +9,7 @@ from pyspark.sql import functions as sf
 from rheostat.decision import Fuse, Split
 from rheostat.loop.options import LoopOptions
 from rheostat.pipeline import start
-from rheostat.policies.policy import PolicyOptions
+from rheostat.policies.policy import Policy
 from rheostat.topology import Operator, Source, Topology
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -24,12 +24,7 @@ class Wish:
 def wishing(wish):
     """A policy that has `split` fused with `count` when `wish` says so, and not otherwise."""
 
-    class Wishing:
-        name, summary, Options = "wishing", "", PolicyOptions
-
-        def __init__(self, goal, options):
-            self.options = options
-
+    class Wishing(Policy):
         def decide(self, observation):
             if wish.fused == bool(observation.plan.fused):
                 return []
@@ -40,8 +35,8 @@ def wishing(wish):
 
 def _decision(wish):
     if wish.fused:
-        return Fuse(operator="count", others=("split",), reason="wished for")
-    return Split(operator="count", reason="wished for")
+        return Fuse(operators=("split", "count"), reason="wished for")
+    return Split(operators=("split", "count"), reason="wished for")
 
 
 def _pools_with_executors(periods):
@@ -75,7 +70,7 @@ def test_pools_go_and_come_as_operators_are_fused_and_split_and_no_row_is_lost_o
         if not running.runtime.queries["lines"].query.status["isDataAvailable"]:
             feed(next(fed))
         plan = running.plan
-        return (bool(plan.fused) == fused and running.plant.reached(plan) == plan.pool_of.keys()) or None
+        return (bool(plan.fused) == fused and running.plant.reached(plan) == plan.pools.keys()) or None
 
     with start(
         topology,

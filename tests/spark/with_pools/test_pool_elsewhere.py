@@ -32,7 +32,7 @@ def hosts(pipeline):
 def test_a_pool_goes_to_another_node_without_a_stop_and_with_its_state(counting, cluster, eventually, node):
     before = counting.spark_ids()
     counting.feed(5)
-    place = Place(operator="count", locations={0: Location(node)}, reason="test")
+    place = Place(pool="count", locations={0: Location(node)}, reason="test")
     counting.want(counting.plan.after(place))
     eventually(counting.reached, f"the pool on {node}", 240)
     assert counting.spark_ids().isdisjoint(before)
@@ -44,11 +44,11 @@ def test_a_pool_goes_to_another_node_without_a_stop_and_with_its_state(counting,
 
 def test_a_pool_cannot_be_on_two_nodes_at_once(counting, eventually):
     modest = counting.plan
-    place = Place(operator="count", locations={0: Location("left"), 1: Location("right")}, reason="test")
+    place = Place(pool="count", locations={0: Location("left"), 1: Location("right")}, reason="test")
     counting.want(Plan.initial(KEYED, 2).after(place))
     obstacles = eventually(lambda: counting.plant.apply(counting.plan) or None, "an obstacle", 60)
     assert "pool 'count' cannot be on left and right at once" in obstacles[0]
-    half = Place(operator="count", locations={0: Location("right")}, reason="test")
+    half = Place(pool="count", locations={0: Location("right")}, reason="test")
     counting.want(Plan.initial(KEYED, 2).after(half))
     told = "pool 'count' cannot be on right in part"
     eventually(lambda: any(told in each for each in counting.plant.apply(counting.plan)) or None, "an obstacle", 60)

@@ -30,7 +30,7 @@ def test_a_warm_standby_gets_no_work_until_it_is_activated_and_then_in_the_next_
     first, standby = counting.spark_id(0), counting.spark_id(-1)
     counting.run()
     assert set(counting.ran_on().values()) == {first}
-    counting.want(counting.plan.after(Scale(operator="count", executors=2, standby=0, reason="test")))
+    counting.want(counting.plan.after(Scale(pool="count", executors=2, standby=0, reason="test")))
     eventually(counting.reached, "the activation", 10)
     counting.run()
     wanted = {substream: (first, standby)[number] for substream, number in enumerate(counting.plan.assignment["count"])}
@@ -42,7 +42,7 @@ def test_a_moved_substream_runs_on_its_new_executor_in_the_next_batch_and_stays_
     first, second = (counting.spark_id(number) for number in counting.plan.pool("count").executors)
     source = counting.plan.assignment["count"][0]
     target = 1 - source
-    move = Move(operator="count", moves=(Transfer((0,), source, target),), reason="test")
+    move = Move(operator="count", transfers=(Transfer((0,), source, target),), reason="test")
     counting.want(counting.plan.after(move))
     eventually(counting.reached, "the move", 10)
     counting.run()
@@ -66,11 +66,11 @@ def test_a_killed_executor_is_replaced_and_its_number_and_substreams_go_to_the_r
 def test_a_pool_that_is_kept_whole_starts_and_ends_nobody(counting, eventually):
     spark_ids, ever = {counting.spark_id(0), counting.spark_id(1)}, counting.executors_ever()
     counting.feed(4)
-    counting.want(counting.plan.after(Scale(operator="count", executors=1, standby=1, reason="test")))
+    counting.want(counting.plan.after(Scale(pool="count", executors=1, standby=1, reason="test")))
     eventually(counting.reached, "one of them to stand by", 60)
     counting.run()
     assert set(counting.ran_on().values()) == {counting.spark_id(0)}
-    counting.want(counting.plan.after(Scale(operator="count", executors=2, standby=0, reason="test")))
+    counting.want(counting.plan.after(Scale(pool="count", executors=2, standby=0, reason="test")))
     eventually(counting.reached, "the activation", 10)
     counting.run()
     assert set(counting.ran_on().values()) == spark_ids
@@ -82,7 +82,7 @@ def test_a_leaving_executor_is_emptied_and_killed_without_force(counting, eventu
     leaving, staying = (counting.spark_id(each) for each in counting.plan.pool("count").executors)
     ever = counting.executors_ever()
     counting.feed(4)
-    counting.want(counting.plan.after(Scale(operator="count", executors=1, leaving=(number,), reason="test")))
+    counting.want(counting.plan.after(Scale(pool="count", executors=1, leaving=(number,), reason="test")))
     eventually(counting.reached, "the removal", 60)
     assert not counting.allocation.is_active(leaving)
     counting.run()
@@ -92,7 +92,7 @@ def test_a_leaving_executor_is_emptied_and_killed_without_force(counting, eventu
 
 def test_a_total_that_the_cluster_has_no_room_for_is_reported_and_not_waited_for(counting, eventually):
     modest = counting.plan
-    counting.want(counting.plan.after(Scale(operator="count", executors=50, reason="test")))
+    counting.want(counting.plan.after(Scale(pool="count", executors=50, reason="test")))
     obstacles = eventually(lambda: counting.plant.apply(counting.plan) or None, "an obstacle", 60)
     assert "of its 50 executors: the cluster may have no free cores" in obstacles[0]
     counting.want(msgspec.structs.replace(modest, revision=counting.plan.revision + 1))

@@ -15,14 +15,14 @@ def test_no_row_is_lost_or_doubled_while_a_stateless_pool_changes(pair, eventual
     assert set(pair.ran_on().values()) == {pair.spark_id(0), pair.spark_id(1)}
     leaving = pair.spark_id(1)
     pair.feed(5)
-    pair.want(pair.plan.after(Scale(operator="double", executors=1, reason="test")))
+    pair.want(pair.plan.after(Scale(pool="double", executors=1, reason="test")))
     eventually(pair.reached, "the removal", 120)
     pair.run()
     assert set(pair.ran_on().values()) == {pair.spark_id(0)}
     assert leaving not in pair.ran_on().values()
     pair.feed(5)
     pair.kill_9(0)
-    pair.want(pair.plan.after(Scale(operator="double", executors=2, reason="test")))
+    pair.want(pair.plan.after(Scale(pool="double", executors=2, reason="test")))
     pair.run()
     eventually(pair.reached, "two again", 240)
     pair.run()

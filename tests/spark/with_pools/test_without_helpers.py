@@ -28,7 +28,7 @@ def test_pools_change_and_substreams_move_by_plain_spark_alone(pipelines, eventu
     pipeline.run()
     assert pipeline.ran_on() == dict(enumerate(wanted))
     pipeline.feed(3)
-    pipeline.want(pipeline.plan.after(Scale(operator="count", executors=1, leaving=(0,), reason="test")))
+    pipeline.want(pipeline.plan.after(Scale(pool="count", executors=1, leaving=(0,), reason="test")))
     eventually(pipeline.reached, "the removal", 120)
     pipeline.run()
     assert set(pipeline.ran_on().values()) == {executors[1]}

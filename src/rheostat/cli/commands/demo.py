@@ -99,7 +99,7 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> RunHisto
                     plan=Plan.initial(topology, standby={"split": 1}),
                     directory=folder / "run",
                     on=SparkTarget(cluster=cluster, settings=FAST_START_SETTINGS),
-                    loop=LoopOptions(PERIOD_S, t_ra="6s"),
+                    loop=LoopOptions(PERIOD_S, cooldown="6s"),
                     listeners=[history],
                 )
             )

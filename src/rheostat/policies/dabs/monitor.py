@@ -6,12 +6,13 @@ from functools import cached_property
 from itertools import pairwise
 
 from rheostat.duration import human
+from rheostat.names import OperatorName, PoolName
 from rheostat.policies.dabs.options import DabsOptions
 from rheostat.policies.interval_timer import IntervalTimer
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.snapshot import ExecutorState, OperatorState, Snapshot
 
-Rows = dict[tuple[str, str], int | None]
+Rows = dict[tuple[str, OperatorName], int | None]
 """What went over each stream so far, by its name and its reader."""
 
 
@@ -33,7 +34,7 @@ class Iteration:
     def now(self) -> Snapshot:
         return self.snapshots[-1]
 
-    def arrival_rates(self, operator: str) -> list[float]:
+    def arrival_rates(self, operator: OperatorName) -> list[float]:
         """Records per second that came to `operator` from each sample to the next: not all last equally long."""
         what = f"arrivals at {operator!r}"
         counts = [_known(self._operator(snapshot, operator).arrived, what) for snapshot in self.snapshots]
@@ -41,16 +42,16 @@ class Iteration:
         lengths_s = [later.time_s - earlier.time_s for earlier, later in pairwise(self.snapshots)]
         return [records / length_s for records, length_s in zip(came, lengths_s, strict=True)]
 
-    def completed(self, operator: str) -> float:
+    def completed(self, operator: OperatorName) -> float:
         return self._over("completions", operator, "completed")
 
-    def busy_s(self, operator: str) -> float:
+    def busy_s(self, operator: OperatorName) -> float:
         return self._over("useful time", operator, "busy_s")
 
-    def pending(self, operator: str) -> float:
+    def pending(self, operator: OperatorName) -> float:
         return _known(self._operator(self.now, operator).queued, f"the queue of {operator!r}")
 
-    def rows(self, stream: str, consumer: str) -> float | None:
+    def rows(self, stream: str, consumer: OperatorName) -> float | None:
         """What went over a stream; None where that is not measured."""
         first, last = (rows.get((stream, consumer)) for rows in self._rows_at_ends)
         return None if first is None or last is None or last < first else float(last - first)
@@ -66,21 +67,21 @@ class Iteration:
         return None
 
     @cached_property
-    def _executors_before(self) -> dict[tuple[str, int], ExecutorState]:
+    def _executors_before(self) -> dict[tuple[PoolName, int], ExecutorState]:
         return {(state.pool, state.id): state for state in self.snapshots[0].executors}
 
     @cached_property
     def _rows_at_ends(self) -> tuple[Rows, Rows]:
         return _rows(self.snapshots[0]), _rows(self.now)
 
-    def _over(self, what: str, operator: str, field: str) -> float:
+    def _over(self, what: str, operator: OperatorName, field: str) -> float:
         ends = (getattr(self._operator(snapshot, operator), field) for snapshot in (self.snapshots[0], self.now))
         first, last = (_known(value, f"{what} of {operator!r}") for value in ends)
         return _grown(first, last, f"{what} of {operator!r}")
 
     @staticmethod
-    def _operator(snapshot: Snapshot, name: str) -> OperatorState:
-        return snapshot.operator.get(name) or OperatorState(name)
+    def _operator(snapshot: Snapshot, name: OperatorName) -> OperatorState:
+        return snapshot.operators.get(name) or OperatorState(name)
 
 
 class Monitor:
@@ -90,7 +91,7 @@ class Monitor:
         self._options = options
         self._snapshots: deque[Snapshot] = deque(maxlen=options.samples + 1)
         self._beat = IntervalTimer(options.sample_s)
-        self._sizes: dict[str, tuple[int, ...]] | None = None
+        self._sizes: dict[PoolName, tuple[int, ...]] | None = None
 
     def see(self, observation: Observation) -> None:
         """One more moment, to be told of every one."""

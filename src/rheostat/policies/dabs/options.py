@@ -6,6 +6,7 @@ import msgspec
 
 from rheostat.duration import Duration, positive_seconds
 from rheostat.errors import ConfigError
+from rheostat.names import OperatorName
 from rheostat.policies.policy import PolicyOptions
 from rheostat.policies.regroup import Wanted
 
@@ -56,6 +57,6 @@ class DabsOptions(PolicyOptions, frozen=True, kw_only=True):
         """How many samples make an iteration."""
         return round(self.iteration_s / self.sample_s)
 
-    def reserved(self, operator: str) -> float:
+    def reserved(self, operator: OperatorName) -> float:
         """ResCPU of an executor of `operator`; a whole core unless told."""
         return self.reservation.get(operator, 1.0) if isinstance(self.reservation, dict) else self.reservation

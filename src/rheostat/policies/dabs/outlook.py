@@ -1,26 +1,29 @@
 """What the next iteration asks of each pool: volumes times processing times, against usable processors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rheostat.plan import Plan
+from rheostat.names import OperatorName
 from rheostat.policies.dabs.degree import Need
 from rheostat.policies.dabs.monitor import Iteration, NotKnownError
 from rheostat.policies.dabs.options import DabsOptions
 from rheostat.policies.dabs.processors import Cores, usable_alone
 from rheostat.policies.dabs.volumes import Volume, VolumeEstimator
+from rheostat.policies.observation import PoolView
 from rheostat.topology import Topology
 
 
 @dataclass(frozen=True)
 class PoolNeed:
-    """One pool: its operators, its present size, the records expected at it and the work they are."""
+    """One pool: the records expected at it and the work they are."""
 
-    operators: Sequence[str]
-    size: int
     volume: float
     pending: float
     need: Need
+
+    def utilisation(self, size: int) -> float:
+        """What is expected of so many executors."""
+        return min(1.0, self.need.work_s / (self.need.iteration_s * size))
 
 
 class Outlooks:
@@ -29,7 +32,7 @@ class Outlooks:
     def __init__(self, topology: Topology, options: DabsOptions) -> None:
         self._topology, self._options = topology, options
         self._estimator = VolumeEstimator(topology, options)
-        self._latencies_s: dict[str, float] = {}
+        self._latencies_s: dict[OperatorName, float] = {}
 
     def after(self, iteration: Iteration) -> "Outlook":
         """What `iteration` lets expect of the next one; fails with `NotKnownError` if volumes were not measured."""
@@ -45,30 +48,29 @@ class Outlook:
     """The next iteration: records expected by operator, Lat of each, and the cores there are for them."""
 
     iteration: Iteration
-    volumes: Mapping[str, Volume]
-    latencies_s: Mapping[str, float]
+    volumes: Mapping[OperatorName, Volume]
+    latencies_s: Mapping[OperatorName, float]
     cores: Cores
     options: DabsOptions
 
-    def of(self, pool: str, plan: Plan) -> PoolNeed:
+    def of(self, pool: PoolView) -> PoolNeed:
         """Operators that share a pool share its processors: their work adds up."""
-        operators, size = plan.sharing(pool), len(plan.pools[pool].executors)
-        here = [self.volumes[name] for name in operators]
-        work_s = sum(self.volumes[name].expected * self._latency_s(name) for name in operators)
-        reserved = min(self.options.reserved(name) for name in operators)
-        usable = self._usable(pool, size, operators, reserved)
+        here = [self.volumes[name] for name in pool.operators]
+        work_s = sum(self.volumes[name].expected * self._latency_s(name) for name in pool.operators)
+        reserved = min(self.options.reserved(name) for name in pool.operators)
+        usable = self._usable(pool, reserved)
         need = Need(work_s, self.options.iteration_s, usable, reserved, self.options.weight)
-        return PoolNeed(operators, size, sum(v.expected for v in here), sum(v.pending for v in here), need)
+        return PoolNeed(sum(v.expected for v in here), sum(v.pending for v in here), need)
 
-    def _usable(self, pool: str, size: int, operators: Sequence[str], reserved: float) -> float:
+    def _usable(self, pool: PoolView, reserved: float) -> float:
         """By the executors, or, where they are not measured, by what the operators used of a core for each."""
-        known = self.cores.usable_by_pool(pool, reserved, self.options.weight)
+        known = self.cores.usable_by_pool(pool.name, reserved, self.options.weight)
         if known is not None:
             return known
-        used = sum(self.iteration.busy_s(name) for name in operators) / (size * self.iteration.length_s)
+        used = sum(self.iteration.busy_s(name) for name in pool.operators) / (pool.size * self.iteration.length_s)
         return usable_alone(min(1.0, used), reserved, self.options.weight)
 
-    def _latency_s(self, operator: str) -> float:
+    def _latency_s(self, operator: OperatorName) -> float:
         """Lat: useful time for one record, in the last iteration that completed any."""
         if operator not in self.latencies_s:
             raise NotKnownError(f"{operator!r} has completed nothing yet: its processing time is not known")

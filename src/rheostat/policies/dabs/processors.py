@@ -1,5 +1,6 @@
 """How much of a core an executor can count on (DABS-Storm eq. 7 and 8)."""
 
+from rheostat.names import PoolName
 from rheostat.policies.dabs.monitor import Iteration
 from rheostat.snapshot import ExecutorPhase, ExecutorState
 
@@ -32,7 +33,7 @@ class Cores:
                 self._idle[executor.node] -= iteration.used(executor) or 0.0
                 self._threads[executor.node] += 1
 
-    def usable_by_pool(self, pool: str, reserved: float, weight: float) -> float | None:
+    def usable_by_pool(self, pool: PoolName, reserved: float, weight: float) -> float | None:
         """UtilCPU of an operator (eq. 8): the least over the executors that serve it; None where none was measured.
 
         An executor on a node shares its cores with the others there. One on no known node has a core of its own.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rheostat.forecast import Forecaster
 from rheostat.forecast.regression import BestFit
 from rheostat.graph import strong_components
+from rheostat.names import OperatorName
 from rheostat.policies.dabs.monitor import Iteration
 from rheostat.policies.dabs.options import DabsOptions
 from rheostat.topology import Stream, Topology
@@ -29,14 +30,14 @@ class VolumeEstimator:
         self._order = _parents_first(topology)
         self._forecaster = Forecaster(BestFit())
 
-    def volumes(self, iteration: Iteration) -> dict[str, Volume]:
+    def volumes(self, iteration: Iteration) -> dict[OperatorName, Volume]:
         """By operator, in the order in which records flow."""
-        found: dict[str, Volume] = {}
+        found: dict[OperatorName, Volume] = {}
         for operator in self._order:
             found[operator] = self._volume(operator, iteration, found)
         return found
 
-    def _volume(self, operator: str, iteration: Iteration, found: Mapping[str, Volume]) -> Volume:
+    def _volume(self, operator: OperatorName, iteration: Iteration, found: Mapping[OperatorName, Volume]) -> Volume:
         rates = self._forecaster.forecast(iteration.arrival_rates(operator), self._options.samples)
         own = rates.total * self._options.sample_s
         parents = self._from_parents(operator, iteration, found)
@@ -44,31 +45,32 @@ class VolumeEstimator:
         pending = iteration.pending(operator)
         return Volume(own, parents, pending, (own if parents is None else combine(own, parents)) + pending)
 
-    def _from_parents(self, operator: str, iteration: Iteration, found: Mapping[str, Volume]) -> float | None:
+    def _from_parents(
+        self, operator: OperatorName, iteration: Iteration, found: Mapping[OperatorName, Volume]
+    ) -> float | None:
         """Σ EstimOutput of the parents; None for an operator that only sources feed: its own trend is theirs."""
         streams = self._topology.into(operator)
         if all(stream.producer in self._topology.sources for stream in streams):
             return None
         return sum(self._sent(stream, iteration, found) for stream in streams)
 
-    def _sent(self, stream: Stream, iteration: Iteration, found: Mapping[str, Volume]) -> float:
+    def _sent(self, stream: Stream, iteration: Iteration, found: Mapping[OperatorName, Volume]) -> float:
         """EstimOutput over one stream (eq. 4). What comes from a source, or around a loop, counts as it was last."""
-        rows = iteration.rows(stream.name, stream.consumer)
-        if stream.producer in found:
-            return found[stream.producer].expected * _selectivity(stream, rows, iteration)
+        rows, producer = iteration.rows(stream.name, stream.consumer), OperatorName(stream.producer)
+        if producer in found:
+            return found[producer].expected * _selectivity(stream, rows, iteration.completed(producer))
         if rows is None:
-            known = stream.producer in self._topology.operators
-            rows = iteration.completed(stream.producer) * stream.selectivity if known else 0.0
+            known = producer in self._topology.operators
+            rows = iteration.completed(producer) * stream.selectivity if known else 0.0
         return rows * self._options.iteration_s / iteration.length_s
 
 
-def _selectivity(stream: Stream, rows: float | None, iteration: Iteration) -> float:
+def _selectivity(stream: Stream, rows: float | None, completed: float) -> float:
     """Records on the stream for each that its producer completed; as declared where that was not measured."""
-    completed = iteration.completed(stream.producer)
     return stream.selectivity if rows is None or completed == 0 else rows / completed
 
 
-def _parents_first(topology: Topology) -> list[str]:
+def _parents_first(topology: Topology) -> list[OperatorName]:
     """Operators so that each comes after those that feed it, as far as loops allow."""
     children = {name: [stream.consumer for stream in topology.out_of(name)] for name in topology.operators}
     components = list(strong_components(children))

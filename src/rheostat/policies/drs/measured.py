@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from rheostat.names import OperatorName
 from rheostat.policies.batch_cost import BatchCosts
 from rheostat.policies.drs.demand import Demand
 from rheostat.policies.drs.newest import NewestRate
 from rheostat.policies.drs.options import DrsOptions
 from rheostat.policies.drs.routes import Routes
 from rheostat.policies.drs.variants import with_margin
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation, PoolView
 from rheostat.queueing import Allocation, Model, Network, Station
 from rheostat.sla import Goal
 
@@ -20,7 +21,7 @@ class NotKnownError(Exception):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """`operators` holds those of each station: what is decided for a pool is decided in the name of the first.
+    """`pools` holds the pool of each station.
 
     `running` has a network whose executors are trusted with a margin; `plain` is the one without.
     `idle` says that nothing arrives and nothing is queued anywhere; `held_s` is how long records are in the network by
@@ -29,7 +30,7 @@ class Measured(msgspec.Struct, frozen=True):
 
     running: Allocation
     plain: Network
-    operators: tuple[tuple[str, ...], ...]
+    pools: tuple[PoolView, ...]
     latency_s: float | None
     idle: bool
     held_s: float = 0.0
@@ -46,7 +47,7 @@ class NetworkMeasurer:
 
     def __init__(self, goal: Goal, options: DrsOptions) -> None:
         self._goal, self._options = goal, options
-        self._service_rates: dict[str, float] = {}
+        self._service_rates: dict[OperatorName, float] = {}
         self._batches = {name: BatchCosts() for name in goal.topology.operators}
         self._routes = Routes(goal.topology)
         self._newest = NewestRate(goal.topology)
@@ -58,27 +59,23 @@ class NetworkMeasurer:
         for name, measures in observation.measures.operators.items():
             if measures.service_rate is not None:
                 self._service_rates[name] = measures.service_rate
-            state = observation.snapshot.operator.get(name)
-            if state is not None and name not in observation.settling:
-                executors = observation.snapshot.executors_of(observation.plan.pool_of[name])
-                self._batches[name].see(state.batch, observation.plan.size(name), executors)
+            state = observation.snapshot.operators.get(name)
+            pool = observation.pools[observation.plan.pool_of[name]]
+            if state is not None and not pool.settling:
+                self._batches[name].see(state.batch, pool.size, pool.executors)
 
     def network(self, observation: Observation) -> Measured:
         """The network under `observation`, or an error that says what is not known."""
-        plan = observation.plan
-        pools = [(pool, tuple(plan.sharing(pool))) for pool in plan.pools]
-        served = [(pool, operators) for pool, operators in pools if operators]
+        pools = tuple(observation.pools.values())
         rates = self._arrival_rates(observation)
         visits = self._routes.visits(rates) if self._options.sum_over == "results" else None
         bundles = _scaled(visits, observation.measures.external_rate)
-        stations = tuple(self._station(observation, pool, operators, rates, bundles) for pool, operators in served)
-        sizes = tuple(len(plan.pools[pool].executors) for pool, _ in served)
+        stations = tuple(self._station(observation, pool, rates, bundles) for pool in pools)
         network = Network(stations, self._external_rate(observation, stations))
-        operators = tuple(each for _, each in served)
-        running = Allocation(with_margin(network, self._options.margin), sizes)
-        held_s = _held_s(observation, rates, network, operators)
+        running = Allocation(with_margin(network, self._options.margin), tuple(pool.size for pool in pools))
+        held_s = _held_s(observation, rates, network)
         growth = (self._newest.rate or network.external_rate) / network.external_rate
-        return Measured(running, network, operators, observation.measures.latency_s, _idle(observation), held_s, growth)
+        return Measured(running, network, pools, observation.measures.latency_s, _idle(observation), held_s, growth)
 
     def _external_rate(self, observation: Observation, stations: Iterable[Station]) -> float:
         rate = observation.measures.external_rate
@@ -90,9 +87,9 @@ class NetworkMeasurer:
             raise NotKnownError("nothing enters, and what is on its way says nothing about the load to come")
         return 1.0  # nothing arrives anywhere: every expected latency is 0, at any rate
 
-    def _arrival_rates(self, observation: Observation) -> dict[str, float]:
+    def _arrival_rates(self, observation: Observation) -> dict[OperatorName, float]:
         """λ of each operator: as measured, or as it would be without bottlenecks and batches on the way."""
-        measured: dict[str, float] = {}
+        measured: dict[OperatorName, float] = {}
         for name, measures in observation.measures.operators.items():
             if measures.arrival_rate is None:
                 raise NotKnownError(f"the arrivals at {name!r} could not be measured")
@@ -105,26 +102,18 @@ class NetworkMeasurer:
     def _station(
         self,
         observation: Observation,
-        pool: str,
-        operators: Sequence[str],
-        rates: Mapping[str, float],
-        bundles: Mapping[str, float],
+        pool: PoolView,
+        rates: Mapping[OperatorName, float],
+        bundles: Mapping[OperatorName, float],
     ) -> Station:
-        demands = [self._demand(observation, name, rates[name]) for name in operators]
-        if self._runs_batches(observation, operators):
-            demands = [demand.bundled(bundles.get(name, 0.0)) for name, demand in zip(operators, demands, strict=True)]
+        demands = [self._demand(observation, name, rates[name]) for name in pool.operators]
+        if self._runs_batches(observation, pool.operators):
+            named = zip(pool.operators, demands, strict=True)
+            demands = [demand.bundled(bundles.get(name, 0.0)) for name, demand in named]
         demand = demands[0] if len(demands) == 1 else Demand.together(demands)
-        least = max(self._goal.budget.minimum(name) for name in operators)
-        most = min(self._most(name, operators) for name in operators)
-        return Station(pool, self._model(observation, operators, demand), least, max(least, most))
+        return Station(pool.name, self._model(observation, pool.operators, demand), pool.bounds.least, pool.useful)
 
-    def _most(self, name: str, operators: Sequence[str]) -> float:
-        """An executor without a substream has nothing to do, unless it also serves an operator without a key."""
-        bound = self._goal.budget.maximum(name)
-        counts = [self._goal.topology.operators[each].substream_count for each in operators]
-        return min(bound, max(counts)) if all(counts) else bound
-
-    def _demand(self, observation: Observation, name: str, arrival_rate: float) -> Demand:
+    def _demand(self, observation: Observation, name: OperatorName, arrival_rate: float) -> Demand:
         measures = observation.measures.operators[name]
         return Demand(
             arrival_rate=arrival_rate,
@@ -134,13 +123,13 @@ class NetworkMeasurer:
             batch_cost_s=self._batches[name].fitted(),
         )
 
-    def _service_rate(self, name: str, arrival_rate: float) -> float:
+    def _service_rate(self, name: OperatorName, arrival_rate: float) -> float:
         rate = self._service_rates.get(name)
         if rate is None and arrival_rate:
             raise NotKnownError(f"the service rate of {name!r} could not be measured yet")
         return rate or 1.0  # without arrivals it does not matter
 
-    def _model(self, observation: Observation, operators: Sequence[str], demand: Demand) -> Model:
+    def _model(self, observation: Observation, operators: Sequence[OperatorName], demand: Demand) -> Model:
         if self._runs_batches(observation, operators):
             batches = demand.batches()
             if batches is None:
@@ -148,30 +137,28 @@ class NetworkMeasurer:
             return batches
         return demand.queue(variation=self._options.model != "mmk")
 
-    def _runs_batches(self, observation: Observation, operators: Sequence[str]) -> bool:
+    def _runs_batches(self, observation: Observation, operators: Sequence[OperatorName]) -> bool:
         wanted = self._options.model
         return wanted == "microbatch" or (wanted == "auto" and _in_batches(observation, operators))
 
 
-def _scaled(visits: Mapping[str, float] | None, external_rate: float | None) -> dict[str, float]:
+def _scaled(visits: Mapping[OperatorName, float] | None, external_rate: float | None) -> dict[OperatorName, float]:
     """Visits a second; none where either is not known."""
     return {name: each * (external_rate or 0.0) for name, each in (visits or {}).items()}
 
 
-def _held_s(
-    observation: Observation, rates: Mapping[str, float], network: Network, operators: Sequence[Sequence[str]]
-) -> float:
+def _held_s(observation: Observation, rates: Mapping[OperatorName, float], network: Network) -> float:
     """N/λ0, the records of each station counted as its model counts arrivals; what is not known waits nowhere."""
     held = 0.0
-    for station, names in zip(network.stations, operators, strict=True):
-        rate = sum(rates[name] for name in names)
-        queued = sum(observation.measures.operators[name].queued or 0.0 for name in names)
+    for station, pool in zip(network.stations, observation.pools.values(), strict=True):
+        rate = sum(rates[name] for name in pool.operators)
+        queued = sum(observation.measures.operators[name].queued or 0.0 for name in pool.operators)
         held += queued * station.model.arrival_rate / rate if rate else 0.0
     return held / network.external_rate
 
 
-def _in_batches(observation: Observation, operators: Iterable[str]) -> bool:
-    states = (observation.snapshot.operator.get(name) for name in operators)
+def _in_batches(observation: Observation, operators: Iterable[OperatorName]) -> bool:
+    states = (observation.snapshot.operators.get(name) for name in operators)
     return any(state is not None and state.batch is not None for state in states)
 
 

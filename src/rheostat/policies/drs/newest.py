@@ -4,6 +4,7 @@ from collections import deque
 
 from rheostat.measure.counter import Counter
 from rheostat.measure.unknown import total
+from rheostat.names import OperatorName
 from rheostat.snapshot import Snapshot
 from rheostat.topology import Topology
 
@@ -18,7 +19,7 @@ class NewestRate:
     """
 
     def __init__(self, topology: Topology) -> None:
-        self._counters: dict[tuple[str, str], Counter] = {}
+        self._counters: dict[tuple[str, OperatorName], Counter] = {}
         for name in topology.sources:
             read = [stream for stream in topology.streams if stream.producer == name]
             self._counters.update({(stream.name, stream.consumer): Counter() for stream in read[:1]})

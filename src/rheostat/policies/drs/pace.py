@@ -3,7 +3,8 @@
 import math
 
 from rheostat.duration import human
-from rheostat.policies.policy import Observation
+from rheostat.names import PoolName
+from rheostat.policies.observation import Observation
 
 _ROUNDING_S = 1e-9
 
@@ -18,7 +19,7 @@ class Pace:
         self._t_ra_s, self._t_m_s = t_ra_s, t_m_s
         self._smoothed_over = periods_smoothed(smoothing)
         self._whole_periods: float = math.inf
-        self._sizes: dict[str, int] | None = None
+        self._sizes: dict[PoolName, int] | None = None
         self._becoming_real = False
         self._seen_s = self._act_s = 0.0
         self._looked_s = -math.inf

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
-from rheostat.decision import Decision, Effect, Hold, Scale
+from rheostat.decision import Decision
 from rheostat.describe import executors
 from rheostat.duration import human
 from rheostat.policies.drs.correction import Line, correction_named
@@ -12,40 +11,39 @@ from rheostat.policies.drs.measured import Measured, NetworkMeasurer, NotKnownEr
 from rheostat.policies.drs.options import DrsOptions, limits_of
 from rheostat.policies.drs.pace import Pace
 from rheostat.policies.drs.problems import FewestExecutors, LeastLatency, Problem, Proposal, Situation
-from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.policies.observation import Observation
+from rheostat.policies.policy import Policy
 from rheostat.sla import Goal
 
 _NAMED = 6
 """Pools that a reason lists."""
 
 
-class Drs:
+class Drs(Policy[DrsOptions]):
     """Least latency with K_max executors, or fewest executors within T_max, by a model of the network of queues."""
 
-    name: ClassVar[str] = "drs"
-    summary: ClassVar[str] = "puts executors where a model of queues says they help most (DRS)"
-    Options: ClassVar[type[PolicyOptions]] = DrsOptions
+    summary = "puts executors where a model of queues says they help most (DRS)"
 
-    def __init__(self, goal: Goal, options: DrsOptions) -> None:
-        self.options = options
-        limits = limits_of(options, goal)
-        self._measurer = NetworkMeasurer(goal, options)
-        self._correction = correction_named(options.correction)
-        self._pace = Pace(limits.t_ra_s, limits.t_m_s, options.smoothing)
+    def __init__(self, goal: Goal, options: DrsOptions | None = None) -> None:
+        super().__init__(goal, options)
+        limits = limits_of(self.options, goal)
+        self._measurer = NetworkMeasurer(goal, self.options)
+        self._correction = correction_named(self.options.correction)
+        self._pace = Pace(limits.t_ra_s, limits.t_m_s, self.options.smoothing)
         self._problem: Problem = LeastLatency(limits) if limits.t_max_s is None else FewestExecutors(limits)
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
-        """One decision for each pool, in the name of the first operator it serves. Together they are one act."""
+        """One decision for each pool. Together they are one act."""
         self._pace.see(observation)
         self._measurer.learn(observation)
         if observation.settling:
-            return _hold_all(observation, f"a change of {', '.join(sorted(observation.settling))} is still under way")
+            return observation.hold_all(f"a change of {', '.join(sorted(observation.settling))} is still under way")
         if (blind := self._pace.blind()) is not None:
-            return _hold_all(observation, blind)
+            return observation.hold_all(blind)
         try:
             measured = self._measurer.network(observation)
         except NotKnownError as unknown:
-            return _hold_all(observation, str(unknown))
+            return observation.hold_all(str(unknown))
         return self._act(measured, observation.measures.interval_s)
 
     def _act(self, measured: Measured, interval_s: float) -> Sequence[Decision]:
@@ -60,26 +58,15 @@ class Drs:
         return _decisions(measured, proposal, reason)
 
 
-def _hold_all(observation: Observation, reason: str) -> list[Decision]:
-    pools = (observation.plan.sharing(pool) for pool in observation.plan.pools)
-    return [Hold(operator=operators[0], reason=reason) for operators in pools if operators]
-
-
 def _decisions(measured: Measured, proposal: Proposal, reason: str) -> list[Decision]:
     decisions: list[Decision] = []
     stations = proposal.wanted.network.stations
-    rows = zip(stations, measured.operators, measured.running.executors, proposal.wanted.executors, strict=True)
-    for station, operators, now, then in rows:
+    rows = zip(stations, measured.pools, proposal.wanted.executors, strict=True)
+    for station, pool, then in rows:
         sojourn_s = station.model.sojourn_s(then)
-        predicted = Effect(
-            latency_s=sojourn_s if math.isfinite(sojourn_s) else None,
-            utilisation=station.model.utilisation(then),
-            executors=then,
-        )
-        if then == now:
-            decisions.append(Hold(operator=operators[0], reason=reason, predicted=predicted))
-        else:
-            decisions.append(Scale(operator=operators[0], executors=then, reason=reason, predicted=predicted))
+        latency_s = sojourn_s if math.isfinite(sojourn_s) else None
+        utilisation = station.model.utilisation(then)
+        decisions.append(pool.scale(then, reason, latency_s=latency_s, utilisation=utilisation))
     return decisions
 
 

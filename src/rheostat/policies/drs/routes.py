@@ -8,6 +8,7 @@ give that, from the rate at the sources and the rows that each operator was seen
 from collections.abc import Mapping
 
 from rheostat.errors import TopologyError
+from rheostat.names import OperatorName
 from rheostat.queueing import Route, arrival_rates
 from rheostat.snapshot import Snapshot
 from rheostat.topology import Topology
@@ -41,14 +42,14 @@ class Routes:
         self._completed = {name: _Grown() for name in topology.operators}
 
     def see(self, snapshot: Snapshot) -> None:
-        for state in snapshot.operators:
+        for state in snapshot.operator_states:
             if state.name in self._completed:
                 self._completed[state.name].update(state.completed)
         for stream in snapshot.streams:
             if (stream.name, stream.consumer) in self._streams:
                 self._streams[stream.name, stream.consumer].update(stream.rows)
 
-    def arrival_rates(self, external_rate: float) -> dict[str, float] | None:
+    def arrival_rates(self, external_rate: float) -> dict[OperatorName, float] | None:
         """λ of each operator when records enter at `external_rate`; None when it cannot be told.
 
         The declared selectivity stands in where an operator has not completed anything yet.
@@ -58,7 +59,7 @@ class Routes:
             return None
         return self._solved(external, self._routes())
 
-    def visits(self, rates: Mapping[str, float]) -> dict[str, float] | None:
+    def visits(self, rates: Mapping[OperatorName, float]) -> dict[OperatorName, float] | None:
         """How often a result came through each operator on its way, on average, when records arrive at `rates`.
 
         The traffic equations read backwards: a record came over each of the streams into an operator with that
@@ -69,39 +70,39 @@ class Routes:
         if not total:
             return None
         back = [
-            Route(route.target, route.source, rates[route.source] * route.share / rates[route.target])
+            Route(target, source, rates[source] * route.share / rates[target])
             for route in self._routes()
-            if rates[route.target]
+            if rates[target := OperatorName(route.target)] and (source := OperatorName(route.source))
         ]
         return self._solved({name: rate / total for name, rate in results.items()}, back)
 
     def _routes(self) -> list[Route]:
         return [
-            Route(stream.producer, stream.consumer, self._share(stream.producer, stream.name, stream.consumer))
+            Route(producer, stream.consumer, self._share(producer, stream.name, stream.consumer))
             for stream in self._topology.streams
-            if stream.producer in self._completed
+            if (producer := OperatorName(stream.producer)) in self._completed
         ]
 
-    def _solved(self, external: Mapping[str, float], routes: list[Route]) -> dict[str, float] | None:
+    def _solved(self, external: Mapping[OperatorName, float], routes: list[Route]) -> dict[OperatorName, float] | None:
         try:
             return arrival_rates(list(self._completed), external, routes)
         except TopologyError:  # for a moment a loop may write more than it reads
             return None
 
-    def _external(self, external_rate: float) -> dict[str, float] | None:
+    def _external(self, external_rate: float) -> dict[OperatorName, float] | None:
         sources = self._topology.sources
         rows = {name: max(grown.rows for (s, _), grown in self._streams.items() if s == name) for name in sources}
         total = sum(rows.values())
         if not total and len(sources) > 1:
             return None
-        rates: dict[str, float] = {}
+        rates: dict[OperatorName, float] = {}
         for stream in self._topology.streams:
             if stream.producer in sources:
                 share = rows[stream.producer] / total if total else 1.0
                 rates[stream.consumer] = rates.get(stream.consumer, 0.0) + share * external_rate
         return rates
 
-    def _share(self, producer: str, name: str, consumer: str) -> float:
+    def _share(self, producer: OperatorName, name: str, consumer: OperatorName) -> float:
         written, completed = self._streams[name, consumer].rows, self._completed[producer].rows
         declared = self._topology.operators[producer].selectivities[name]
         return written / completed if completed and written else declared

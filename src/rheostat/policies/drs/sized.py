@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rheostat.names import PoolName
 from rheostat.policies.streamswitch.balance import scale_out
 from rheostat.policies.streamswitch.diagnose import Diagnosis, Room, Treatment, diagnose
 from rheostat.policies.streamswitch.executor import Executor
@@ -11,15 +12,15 @@ from rheostat.policies.streamswitch.strategy import Strategy
 
 
 class Sized:
-    """Diagnoses by `wanted`, the sizes of operators by name: one executor more or fewer at a time, whatever their
+    """Diagnoses by `wanted`, the sizes of pools by name: one executor more or fewer at a time, whatever their
     health. An operator that has the size it should have may be balanced, if `balances`."""
 
     def __init__(self, *, balances: bool) -> None:
-        self.wanted: dict[str, int] = {}
+        self.wanted: dict[PoolName, int] = {}
         self._balances = balances
 
-    def __call__(self, operator: str, executors: Sequence[Executor], limits: Thresholds, room: Room) -> Diagnosis:
-        wanted = self.wanted.get(operator, len(executors))
+    def __call__(self, pool: PoolName, executors: Sequence[Executor], limits: Thresholds, room: Room) -> Diagnosis:
+        wanted = self.wanted.get(pool, len(executors))
         if wanted > len(executors):
             busiest = max(executors, key=lambda each: each.stress)
             return _treated(Treatment.SCALE_OUT, scale_out(busiest, room.new), executors, limits)

@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping
 
-from rheostat.policies.policy import Observation
+from rheostat.names import OperatorName
+from rheostat.policies.observation import Observation
 
 
 class ExecutionTimes:
     """The mean over what each operator completed in the last interval in which it completed anything."""
 
-    def __init__(self, calibrated_s: Mapping[str, float]) -> None:
+    def __init__(self, calibrated_s: Mapping[OperatorName, float]) -> None:
         self._known_s = dict(calibrated_s)
-        self._work_s: dict[str, float] = {}
-        self._completed: dict[str, float] = {}
+        self._work_s: dict[OperatorName, float] = {}
+        self._completed: dict[OperatorName, float] = {}
 
     def see(self, observation: Observation) -> None:
         interval_s = observation.measures.interval_s
@@ -26,5 +27,5 @@ class ExecutionTimes:
         self._known_s.update({name: work_s / self._completed[name] for name, work_s in self._work_s.items()})
         self._work_s, self._completed = {}, {}
 
-    def of(self, operator: str) -> float | None:
+    def of(self, operator: OperatorName) -> float | None:
         return self._known_s.get(operator)

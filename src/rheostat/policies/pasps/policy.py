@@ -1,50 +1,51 @@
 """The MAPE loop: sample the input each turn; every td forecast it, and set the replicas that it will need."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from rheostat.decision import Decision, Effect, Hold, Scale
+from rheostat.decision import Decision
 from rheostat.describe import executors
 from rheostat.duration import human, positive_seconds
 from rheostat.forecast import Forecast, Forecaster, make_model
 from rheostat.forecast.model import Floats
+from rheostat.names import OperatorName
 from rheostat.policies.expectation import Expectation
 from rheostat.policies.interval_timer import IntervalTimer
+from rheostat.policies.observation import Observation, PoolView
 from rheostat.policies.pasps.execution_time import ExecutionTimes
 from rheostat.policies.pasps.options import PaSpsOptions, PspsOptions
 from rheostat.policies.pasps.replicas import Need, load, within
 from rheostat.policies.pasps.samples import InputSamples
 from rheostat.policies.pasps.shares import Shares
 from rheostat.policies.pasps.start_times import StartTimes
-from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.policies.policy import Policy
 from rheostat.policies.regroup import regroups
 from rheostat.sla import Goal
 
+AnyPspsOptions = TypeVar("AnyPspsOptions", bound=PspsOptions)
 
-class Psps:
-    """As many replicas as the next interval needs if it is like this one, and as what is queued needs."""
 
-    name: ClassVar[str] = "psps"
-    summary: ClassVar[str] = "replicas for an input as in the last interval, and for what is queued (PSPS)"
-    Options: ClassVar[type[PolicyOptions]] = PspsOptions
+class ReplicasByForecast(Policy[AnyPspsOptions]):
+    """As many replicas as a forecast of the input says that the next interval needs, and as what is queued needs."""
 
-    def __init__(self, goal: Goal, options: PspsOptions) -> None:
-        self.options = options
+    def __init__(self, goal: Goal, options: AnyPspsOptions | None = None) -> None:
+        super().__init__(goal, options)
         self.expectation: Expectation | None = None
-        self._goal = goal
         self._forecaster = self._made_forecaster()
-        self._beat = IntervalTimer(options.td_s)
-        self._input = InputSamples(options.sample_s, options.samples)
+        self._beat = IntervalTimer(self.options.td_s)
+        self._input = InputSamples(self.options.sample_s, self.options.samples)
         self._shares = Shares(goal.topology)
-        calibrated = {goal.topology.operator(name).name: time for name, time in options.execution_time.items()}
-        self._times = ExecutionTimes({name: positive_seconds(time) for name, time in calibrated.items()})
+        goal.topology.operators.check(self.options.execution_time)
+        calibrated = self.options.execution_time.items()
+        self._times = ExecutionTimes({OperatorName(name): positive_seconds(time) for name, time in calibrated})
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
-        """Every td one decision for each pool, in the name of the first operator it serves.
+        """Every td one decision for each pool.
 
         In between nothing, but that records are to be spread in another way.
         """
@@ -57,8 +58,8 @@ class Psps:
         self._times.turn()
         return self._plan(observation)
 
-    def _made_forecaster(self) -> Forecaster:
-        return Forecaster(make_model("basic"))
+    @abstractmethod
+    def _made_forecaster(self) -> Forecaster: ...
 
     def _events(self, forecast: Forecast) -> float:
         """λ̂_G: the events to plan for, of the interval that begins now."""
@@ -79,9 +80,9 @@ class Psps:
     def _plan(self, observation: Observation) -> Sequence[Decision]:
         samples, queued = self._input.window(), _queued(observation)
         if not samples:
-            return _hold_all(observation, "the input could not be measured yet")
+            return observation.hold_all("the input could not be measured yet")
         if unknown := [name for name, waiting in queued.items() if waiting is None]:
-            return _hold_all(observation, f"what waits at {', '.join(unknown)} could not be measured")
+            return observation.hold_all(f"what waits at {', '.join(unknown)} could not be measured")
         forecast = self._forecaster.forecast(samples, self._steps_ahead)
         entering = self._events(forecast)
         now_s = observation.snapshot.time_s
@@ -90,70 +91,61 @@ class Psps:
         events = self._shares.events(entering, {name: waiting or 0.0 for name, waiting in queued.items()})
         return self._decisions(observation, events, _expected(forecast, entering, self._when()))
 
-    def _decisions(self, observation: Observation, events: dict[str, float], why: str) -> list[Decision]:
-        pools = [operators for pool in observation.plan.pools if (operators := observation.plan.sharing(pool))]
-        loads = [self._load(operators, events) for operators in pools]
-        needs = [self._need(observation, operators, load) for operators, load in zip(pools, loads, strict=True)]
-        given = within(needs, self._goal.budget.total)
-        return [
-            self._decision(observation, operators, load, count, why)
-            for operators, load, count in zip(pools, loads, given, strict=True)
-        ]
+    def _decisions(self, observation: Observation, events: dict[OperatorName, float], why: str) -> list[Decision]:
+        pools = list(observation.pools.values())
+        loads = [self._load(pool, events) for pool in pools]
+        needs = [self._need(pool, load) for pool, load in zip(pools, loads, strict=True)]
+        given = within(needs, self.goal.budget.total)
+        return [self._decision(pool, load, count, why) for pool, load, count in zip(pools, loads, given, strict=True)]
 
-    def _load(self, operators: Sequence[str], events: dict[str, float]) -> float | None:
+    def _load(self, pool: PoolView, events: dict[OperatorName, float]) -> float | None:
         """The work of all that share a pool; None while the execution time of one is not known."""
         total = 0.0
-        for name in operators:
+        for name in pool.operators:
             execution_time_s = self._times.of(name)
             if execution_time_s is None and events[name] > 0:
                 return None
             total += load(events[name], execution_time_s or 0.0, self.options.td_s)
         return total * (1 + self.options.headroom)
 
-    def _need(self, observation: Observation, operators: Sequence[str], load: float | None) -> Need:
+    def _need(self, pool: PoolView, load: float | None) -> Need:
         """A pool whose work is not known needs what it has."""
-        size = observation.plan.size(operators[0])
-        if load is None or observation.settling.intersection(operators):
-            return Need(float(size), size, size)
-        least = max(self._goal.budget.minimum(name) for name in operators)
-        return Need(load, least, max(least, self._most(operators)))
+        if load is None or pool.settling:
+            return Need(float(pool.size), pool.size, pool.size)
+        most = min(pool.useful, self.options.pool or pool.useful)
+        return Need(load, pool.bounds.least, max(pool.bounds.least, most))
 
-    def _most(self, operators: Sequence[str]) -> float:
-        """The pool's size; and an executor without a substream has nothing to do, unless it also serves others."""
-        bound = min(self._goal.budget.maximum(name) for name in operators)
-        counts = [self._goal.topology.operators[name].substream_count for name in operators]
-        substreams = float(max(counts)) if all(counts) else bound
-        return min(bound, substreams, self.options.pool or bound)
-
-    def _decision(
-        self, observation: Observation, operators: Sequence[str], load: float | None, count: int, why: str
-    ) -> Decision:
-        operator, size = operators[0], observation.plan.size(operators[0])
-        if observation.settling.intersection(operators):
-            return Hold(operator=operator, reason="a change is still under way")
+    def _decision(self, pool: PoolView, load: float | None, count: int, why: str) -> Decision:
+        if pool.settling:
+            return pool.hold("a change is still under way")
         if load is None:
-            return Hold(operator=operator, reason="how long an event takes here could not be measured yet")
+            return pool.hold("how long an event takes here could not be measured yet")
         reason = f"{why}: with what is queued, work for {load:.2f} executors here"
-        predicted = Effect(utilisation=load / count, executors=count)
         inactive = self._inactive(count)
-        if count == size and inactive in (None, observation.plan.pool(operator).standby):
-            return Hold(operator=operator, reason=f"{reason}, and {executors(size)} serve", predicted=predicted)
-        return Scale(operator=operator, executors=count, standby=inactive, reason=reason, predicted=predicted)
+        if count == pool.size and inactive in (None, pool.standby):
+            reason = f"{reason}, and {executors(pool.size)} serve"
+        return pool.scale(count, reason, utilisation=load / count, standby=inactive)
 
     def _inactive(self, active: int) -> int | None:
         """What is left of the pool is kept warm; without a pool that is not this policy's business."""
         return None if self.options.pool is None else max(0, self.options.pool - active)
 
 
-class PaSps(Psps):
-    """As many replicas as a forecast of the input says that the next interval needs, and as what is queued needs."""
+class Psps(ReplicasByForecast[PspsOptions]):
+    """Expects of the next interval what the last one brought."""
 
-    name: ClassVar[str] = "pa-sps"
-    summary: ClassVar[str] = "replicas for a forecast of the input, and for what is queued (PA-SPS)"
-    Options: ClassVar[type[PolicyOptions]] = PaSpsOptions
-    options: PaSpsOptions
+    summary = "replicas for an input as in the last interval, and for what is queued (PSPS)"
 
-    def __init__(self, goal: Goal, options: PaSpsOptions) -> None:
+    def _made_forecaster(self) -> Forecaster:
+        return Forecaster(make_model("basic"))
+
+
+class PaSps(ReplicasByForecast[PaSpsOptions]):
+    """Expects what a forecasting model says, and looks as far ahead as executors take to start."""
+
+    summary = "replicas for a forecast of the input, and for what is queued (PA-SPS)"
+
+    def __init__(self, goal: Goal, options: PaSpsOptions | None = None) -> None:
         super().__init__(goal, options)
         self._starts = StartTimes()
 
@@ -191,13 +183,8 @@ class PaSps(Psps):
         return f"in {human(self.options.td_s)}, at the busiest of the next {human(ahead_s)}"
 
 
-def _queued(observation: Observation) -> dict[str, float | None]:
+def _queued(observation: Observation) -> dict[OperatorName, float | None]:
     return {name: measures.queued for name, measures in observation.measures.operators.items()}
-
-
-def _hold_all(observation: Observation, reason: str) -> list[Decision]:
-    pools = (observation.plan.sharing(pool) for pool in observation.plan.pools)
-    return [Hold(operator=operators[0], reason=reason) for operators in pools if operators]
 
 
 def _expected(forecast: Forecast, entering: float, when: str) -> str:

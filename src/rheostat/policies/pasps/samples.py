@@ -3,7 +3,7 @@
 import math
 from collections import deque
 
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 
 
 class InputSamples:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from rheostat.errors import TopologyError
+from rheostat.names import OperatorName
 from rheostat.queueing import Route, arrival_rates
 from rheostat.snapshot import Snapshot
 from rheostat.topology import Stream, Topology
@@ -40,7 +41,7 @@ class Shares:
         self._from_source = {name: 1.0 / len(topology.sources) for name in topology.sources}
 
     def see(self, snapshot: Snapshot) -> None:
-        self._completed.see((operator.name, operator.completed) for operator in snapshot.operators)
+        self._completed.see((operator.name, operator.completed) for operator in snapshot.operator_states)
         self._rows.see(((stream.name, stream.consumer), stream.rows) for stream in snapshot.streams)
 
     def turn(self) -> None:
@@ -50,7 +51,7 @@ class Shares:
         found = {s: share for s in self._share if (share := _share(s, completed, rows)) is not None}
         self._adopt({**self._share, **found})
 
-    def events(self, entering: float, queued: Mapping[str, float]) -> dict[str, float]:
+    def events(self, entering: float, queued: Mapping[OperatorName, float]) -> dict[OperatorName, float]:
         """λ̂ of each operator in the next interval (eq. 3, 4 and 7), when `entering` events come from outside and
         `queued` ones wait: all of them go on through the topology.
 
@@ -71,7 +72,7 @@ class Shares:
         if sent.keys() == known.keys() and (total := sum(sent.values())):
             self._from_source = {name: amount / total for name, amount in sent.items()}
 
-    def _read_from(self, source: str) -> list[tuple[str, str]]:
+    def _read_from(self, source: str) -> list[tuple[str, OperatorName]]:
         return [(stream.name, stream.consumer) for stream in self._topology.out_of(source)]
 
     def _adopt(self, shares: dict[Stream, float]) -> None:

@@ -2,6 +2,7 @@
 
 from collections import deque
 
+from rheostat.names import PoolName
 from rheostat.snapshot import ExecutorPhase, Snapshot
 
 _COMING = (ExecutorPhase.REQUESTED, ExecutorPhase.STARTING)
@@ -15,7 +16,7 @@ class StartTimes:
 
     def __init__(self) -> None:
         self._seen_s: float | None = None
-        self._since_s: dict[tuple[str, int], float] = {}
+        self._since_s: dict[tuple[PoolName, int], float] = {}
         self._took_s: deque[float] = deque(maxlen=_REMEMBERED)
 
     def see(self, snapshot: Snapshot) -> None:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from rheostat.names import OperatorName, PoolName
 from rheostat.placement import Edge, Limits, Node, Placement, Problem, Resources, Task, TaskGraph, Weights
 from rheostat.placement.traffic import task_edges
 from rheostat.plan import Plan
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.policies.rastream.load import loads, supply
 from rheostat.policies.rastream.monitor import Member, Monitor
 from rheostat.policies.rastream.options import RaStreamOptions
@@ -99,16 +100,16 @@ def _limits(options: RaStreamOptions, known: list[str]) -> Limits:
 
 
 def _edges(topology: Topology, plan: Plan, members: list[Member], monitor: Monitor) -> list[Edge]:
-    records: dict[str, dict[str, float]] = {}
+    records: dict[PoolName, dict[str, float]] = {}
     for member in members:
         records.setdefault(member.pool, {})[str(member)] = monitor.arriving(member)
     return [
         edge
         for stream in topology.streams
-        if stream.producer in topology.operators
+        if (producer := OperatorName(stream.producer)) in topology.operators
         for edge in task_edges(
             monitor.rate(stream.name, stream.consumer) or 0.0,
-            records[plan.pool_of[stream.producer]],
+            records[plan.pool_of[producer]],
             records[plan.pool_of[stream.consumer]],
         )
     ]

@@ -7,8 +7,9 @@ from typing import NamedTuple, TypeVar
 
 from rheostat.measure.counter import Counter
 from rheostat.measure.unknown import total
+from rheostat.names import PoolName
 from rheostat.placement.trimmed import trimmed_mean
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState, StreamState
 
 Key = TypeVar("Key", bound=Hashable)
@@ -20,7 +21,7 @@ _NEWEST = 3
 class Member(NamedTuple):
     """An executor, by its pool and its number there."""
 
-    pool: str
+    pool: PoolName
     number: int
 
     def __str__(self) -> str:
@@ -131,9 +132,9 @@ class Monitor:
         ):
             table.setdefault(member, Series(deque())).see(value, time_s)
 
-    def _see_pool(self, pool: str, observation: Observation) -> None:
+    def _see_pool(self, pool: PoolName, observation: Observation) -> None:
         """What all operators of the pool count together, for executors that do not count themselves."""
-        states = [observation.snapshot.operator.get(name) for name in observation.plan.sharing(pool)]
+        states = [observation.snapshot.operators.get(name) for name in observation.plan.sharing(pool)]
         for table, values in (
             (self._arrived, [None if state is None else state.arrived for state in states]),
             (self._completed, [None if state is None else state.completed for state in states]),

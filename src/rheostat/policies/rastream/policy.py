@@ -1,15 +1,16 @@
 """The policy: monitor, trigger, plan, and act if it is worth it."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import msgspec
 
 from rheostat.decision import Decision, Hold, Location, Place
 from rheostat.errors import ConfigError, InfeasibleError
+from rheostat.names import PoolName
 from rheostat.placement import Placement, algorithm, ra_stream
 from rheostat.placement.processes import Spots
-from rheostat.policies.policy import Observation, Policy, PolicyOptions
+from rheostat.policies.observation import Observation
+from rheostat.policies.policy import Policy
 from rheostat.policies.rastream.fewest_moves import staying
 from rheostat.policies.rastream.fusing import fusing, splitting_first
 from rheostat.policies.rastream.measured_problem import NotKnownError, Picture, take
@@ -24,20 +25,19 @@ from rheostat.policies.rastream.worth import judge, moves
 from rheostat.sla import Goal
 
 
-class RaStream:
+class RaStream(Policy[RaStreamOptions]):
     """Another policy says how many executors there are; this one says where."""
 
-    name: ClassVar[str] = "ra-stream"
-    summary: ClassVar[str] = "few nodes, chatty executors together; how many of them says another policy (Ra-Stream)"
-    Options: ClassVar[type[PolicyOptions]] = RaStreamOptions
+    summary = "few nodes, chatty executors together; how many of them says another policy (Ra-Stream)"
 
-    def __init__(self, goal: Goal, options: RaStreamOptions) -> None:
+    def __init__(self, goal: Goal, options: RaStreamOptions | None = None) -> None:
+        super().__init__(goal, options)
         self._topology = goal.topology
-        self._scaling = _scaling(goal, options)
-        self.options = _smoothed_for(options, self._scaling)
-        self._monitor = Monitor(options.frame_s)
+        self._scaling = _scaling(goal, self.options)
+        self.options = _smoothed_for(self.options, self._scaling)
+        self._monitor = Monitor(self.options.frame_s)
         self._prices = Prices()
-        self._trigger = Trigger(options)
+        self._trigger = Trigger(self.options)
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """What the scaling policy decides; where and when it holds everywhere, the placement."""
@@ -47,32 +47,35 @@ class RaStream:
             self._monitor.restart()
             return scaling
         placing, reason = self._place(observation)
-        if self.options.fuse:
-            placing = self._with_fusing(observation, placing)
-        return [placing.get(decision.operator, _also(decision, reason)) for decision in scaling] + [
-            decision for operator, decision in placing.items() if operator not in {each.operator for each in scaling}
-        ]
+        changes = self._with_fusing(observation, placing) if self.options.fuse else placing
+        changed = {pool for decision in changes for pool in observation.plan.pools_of(decision)}
+        holds = [each for each in scaling if isinstance(each, Hold) and each.pool not in changed]
+        return [*(_also(hold, reason) for hold in holds), *changes]
 
-    def _with_fusing(self, observation: Observation, placing: dict[str, Decision]) -> dict[str, Decision]:
+    def _with_fusing(self, observation: Observation, placing: Sequence[Place]) -> Sequence[Decision]:
         """Where nothing is to move, or what moves is fused and parts, operators are fused or split instead."""
         if placing or not self._monitor.full:
             return splitting_first(self._topology, observation, placing)
+        if not observation.capabilities.can_fuse:
+            return placing
         return fusing(self._topology, observation, self._monitor, self.options.fuse_load)
 
-    def _place(self, observation: Observation) -> tuple[dict[str, Decision], str]:
-        """A decision for each operator whose executors move, and in words why there are some or none."""
+    def _place(self, observation: Observation) -> tuple[list[Place], str]:
+        """A decision for each pool whose executors move, and in words why there are some or none."""
+        if not observation.capabilities.can_place:
+            return [], "the plant cannot put executors on nodes"
         if not self._monitor.full:
-            return {}, "the frame of measurements is not full yet"
+            return [], "the frame of measurements is not full yet"
         try:
             picture = take(self._topology, observation, self._monitor, self._prices, self.options)
         except (NotKnownError, InfeasibleError) as unknown:
-            return {}, str(unknown)
+            return [], str(unknown)
         why = self._trigger.reason(picture.now, picture.members, self._monitor)
         if why is None:
-            return {}, "every node is within its limits, and the rate is that of the last plan"
+            return [], "every node is within its limits, and the rate is that of the last plan"
         if self._trigger.load_changed(self._monitor) and not self._steady():
-            return {}, f"{why}: waits for a frame of the new rate"
-        return self._plan(observation, picture, why)
+            return [], f"{why}: waits for a frame of the new rate"
+        return self._plan(picture, why)
 
     def _steady(self) -> bool:
         """Whether the whole frame has the newest rate; it begins anew if not."""
@@ -82,18 +85,18 @@ class RaStream:
         self._monitor.restart()
         return False
 
-    def _plan(self, observation: Observation, picture: Picture, why: str) -> tuple[dict[str, Decision], str]:
+    def _plan(self, picture: Picture, why: str) -> tuple[list[Place], str]:
         self._trigger.planned(picture.now, picture.members, self._monitor)
         try:
             then = self._found(picture)
         except InfeasibleError as error:
-            return {}, f"{why}, but {error}"
+            return [], f"{why}, but {error}"
         verdict = judge(picture.now, then, self.options)
         if not verdict.go and self.options.algorithm == "ra-stream":
-            return {}, f"{why}, but {verdict.why}"
+            return [], f"{why}, but {verdict.why}"
         self._trigger.planned(then, picture.members, self._monitor)
         self._monitor.restart()
-        return _decisions(observation, picture, then, f"{why}: {verdict.why}"), why
+        return _decisions(picture, then, f"{why}: {verdict.why}"), why
 
     def _found(self, picture: Picture) -> Placement:
         if self.options.algorithm != "ra-stream":
@@ -125,17 +128,16 @@ def _smoothed_for(options: RaStreamOptions, scaling: Policy) -> RaStreamOptions:
     return msgspec.structs.replace(options, smoothing=scaling.options.smoothing)
 
 
-def _also(decision: Decision, reason: str) -> Decision:
+def _also(hold: Hold, reason: str) -> Hold:
     """A hold for two reasons."""
-    return Hold(operator=decision.operator, reason=f"{decision.reason}; {reason}", predicted=decision.predicted)
+    return msgspec.structs.replace(hold, reason=f"{hold.reason}; {reason}")
 
 
-def _decisions(observation: Observation, picture: Picture, then: Placement, reason: str) -> dict[str, Decision]:
-    """The executors that move, by pool, in the name of the pool's first operator."""
-    locations: dict[str, dict[int, Location]] = {}
+def _decisions(picture: Picture, then: Placement, reason: str) -> list[Place]:
+    """The executors that move, by pool."""
+    locations: dict[PoolName, dict[int, Location]] = {}
     for task in moves(picture.now, then).tolist():
         member = picture.members[task]
         node = then.problem.nodes[int(then.scheme[task])].name
         locations.setdefault(member.pool, {})[member.number] = Location(node, int(then.processes[task]))
-    first = {pool: observation.plan.sharing(pool)[0] for pool in locations}
-    return {first[pool]: Place(operator=first[pool], reason=reason, locations=of) for pool, of in locations.items()}
+    return [Place(pool=pool, reason=reason, locations=of) for pool, of in locations.items()]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rheostat.measure.latency import NO_EXECUTOR, Counts, Floats, LatencyFromCounts
+from rheostat.names import OperatorName
 from rheostat.policies.streamswitch.executor import Substream
 from rheostat.policies.streamswitch.settings import Timing
 from rheostat.policies.streamswitch.waiting import Waiting
@@ -63,7 +64,7 @@ class Examiner:
 
     def __init__(self, operator: Operator, timing: Timing) -> None:
         self.timing = timing
-        self._operator = operator
+        self._operator, self._name = operator, OperatorName(operator.name)
         self._latency = LatencyFromCounts(operator.substream_count or 1, timing.slot_s, timing.slots)
         self._waiting = Waiting(operator.substream_count or 1)
 
@@ -83,8 +84,8 @@ class Examiner:
 
     def _counts(self, snapshot: Snapshot) -> Counts:
         if self._operator.keyed:
-            return Counts.of(snapshot, self._operator.name, self._operator.substream_count)
-        state = snapshot.operator.get(self._operator.name) or OperatorState(self._operator.name)
+            return Counts.of(snapshot, self._name, self._operator.substream_count)
+        state = snapshot.operators.get(self._name) or OperatorState(self._name)
         arrived, completed = np.array([np.nan]), np.array([np.nan])
         if state.arrived is not None and state.completed is not None:
             arrived[0], completed[0] = state.arrived - (state.lost or 0), state.completed

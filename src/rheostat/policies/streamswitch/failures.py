@@ -4,28 +4,21 @@ A failed executor keeps its number and its substreams in the plan, which the pla
 place: no substream is ever on two executors.
 """
 
-from rheostat.decision import Effect, Scale
-from rheostat.policies.policy import Observation
+from rheostat.decision import Decision
+from rheostat.policies.observation import PoolView
 from rheostat.snapshot import ExecutorPhase
 
 
-def failed(observation: Observation, pool: str) -> list[int]:
+def failed(pool: PoolView) -> list[int]:
     """The executors of `pool` that are wanted but have failed."""
-    wanted = observation.plan.pools[pool].executors
-    states = observation.snapshot.executors_of(pool)
-    return [each.id for each in states if each.phase is ExecutorPhase.FAILED and each.id in wanted]
+    wanted = pool.plan.executors
+    return [each.id for each in pool.executors if each.phase is ExecutorPhase.FAILED and each.id in wanted]
 
 
-def replacement(observation: Observation, pool: str, operator: str) -> Scale | None:
+def replacement(pool: PoolView) -> Decision | None:
     """New executors for those that have failed and did not come back for as long as the loop is patient."""
-    gone = failed(observation, pool)
+    gone = tuple(failed(pool))
     if not gone:
         return None
-    size = observation.plan.size(operator)
-    return Scale(
-        operator=operator,
-        executors=size,
-        leaving=tuple(gone),
-        reason=f"executor {', '.join(map(str, gone))} has failed and does not come back: a new one takes its place",
-        predicted=Effect(executors=size),
-    )
+    reason = f"executor {', '.join(map(str, gone))} has failed and does not come back: a new one takes its place"
+    return pool.scale(pool.size, reason, leaving=gone)

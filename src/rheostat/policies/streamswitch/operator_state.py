@@ -1,6 +1,7 @@
 """One operator over time: how it is looked at, and what the last look showed."""
 
 from rheostat.errors import ConfigError
+from rheostat.names import OperatorName
 from rheostat.plan import Plan
 from rheostat.policies.batch_cost import BatchCosts
 from rheostat.policies.streamswitch.examine import Examiner, State
@@ -24,7 +25,7 @@ class Patient:
         self.batched = False
         self.state: State | None = None
         self.problem: str | None = None
-        self._operator = operator
+        self._operator, self._name = operator, OperatorName(operator.name)
         self._options = options
         self._window_s = window_s
         self._examiner: Examiner | None = None
@@ -43,11 +44,11 @@ class Patient:
 
     def examine(self, snapshot: Snapshot, plan: Plan, turns: Turns) -> None:
         """Look at it, if a slot ends with this turn."""
-        state = snapshot.operator.get(self._operator.name)
+        state = snapshot.operators.get(self._name)
         batch = None if state is None else state.batch
         self.batched = self.batched or batch is not None
-        self._size = plan.size(self._operator.name)
-        self.costs.see(batch, self._size, snapshot.executors_of(plan.pool_of[self._operator.name]))
+        self._size = plan.size(self._name)
+        self.costs.see(batch, self._size, snapshot.executors_of(plan.pool_of[self._name]))
         self.state, self.problem = None, None
         if turns.period_s is None:
             return
@@ -67,7 +68,7 @@ class Patient:
 
     def check(self) -> None:
         """Raise why it cannot be diagnosed now, if it cannot: a state with gaps at its end is not valid (4.3)."""
-        name = self._operator.name
+        name = self._name
         if self.problem is not None:
             raise ConfigError(self.problem)
         if self.seen.unknown:

@@ -9,14 +9,14 @@ Operators without substreams of their own, and operators that share a pool, are 
 that takes its place. Only when that fails for longer than the loop is patient a new executor takes them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import ClassVar
 
-from rheostat.decision import Decision, Hold, Scale
+from rheostat.decision import Decision, Scale
 from rheostat.errors import ConfigError
-from rheostat.plan import Plan
-from rheostat.policies.policy import Observation, PolicyOptions
+from rheostat.names import OperatorName, PoolName
+from rheostat.policies.observation import Observation, PoolView
+from rheostat.policies.policy import Policy
 from rheostat.policies.streamswitch.bounds import Bounds
 from rheostat.policies.streamswitch.capacity import Capacity
 from rheostat.policies.streamswitch.diagnose import Diagnosis, Room, Treatment, diagnose
@@ -34,55 +34,52 @@ from rheostat.policies.streamswitch.treat import treat
 from rheostat.policies.streamswitch.turns import Turns
 from rheostat.sla import Goal
 
-Diagnose = Callable[[str, Sequence[Executor], Thresholds, Room], Diagnosis]
-"""Which treatment the executors of a keyed operator, given by its name, need."""
+Diagnose = Callable[[PoolName, Sequence[Executor], Thresholds, Room], Diagnosis]
+"""Which treatment the executors of a pool that serves one keyed operator need."""
 
 
-def by_health(operator: str, executors: Sequence[Executor], limits: Thresholds, room: Room) -> Diagnosis:
-    """StreamSwitch's own two levels, whatever the operator's name."""
+def by_health(pool: PoolName, executors: Sequence[Executor], limits: Thresholds, room: Room) -> Diagnosis:
+    """StreamSwitch's own two levels, whatever the pool's name."""
     return diagnose(executors, limits, room)
 
 
-class StreamSwitch:
+class StreamSwitch(Policy[StreamSwitchOptions]):
     """Examine, diagnose, treat. Another `diagnose` lets somebody else decide what keyed operators need."""
 
-    name: ClassVar[str] = "streamswitch"
-    summary: ClassVar[str] = "moves substreams between executors, and scales where moves do not help (StreamSwitch)"
-    Options: ClassVar[type[PolicyOptions]] = StreamSwitchOptions
+    name = "streamswitch"
+    summary = "moves substreams between executors, and scales where moves do not help (StreamSwitch)"
 
-    def __init__(self, goal: Goal, options: StreamSwitchOptions, diagnose: Diagnose = by_health) -> None:
-        self.options = options
-        self._goal = goal
+    def __init__(self, goal: Goal, options: StreamSwitchOptions | None = None, diagnose: Diagnose = by_health) -> None:
+        super().__init__(goal, options)
         self._diagnose = diagnose
         self._turns = Turns()
-        self._bounds = Bounds(goal, options)
+        self._bounds = Bounds(goal, self.options)
         self._patients = {
-            name: Patient(operator, options, self._bounds.window_s(name))
+            name: Patient(operator, self.options, self._bounds.window_s(name))
             for name, operator in goal.topology.operators.items()
         }
-        self._service: dict[str, ServiceRates] = {}
+        self._service: dict[PoolName, ServiceRates] = {}
         self._complaints = Complaints()
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
-        """One decision for each pool, in the name of the first operator it serves."""
-        served = _served(observation.plan)
-        self._examine(observation, served)
-        total = self._goal.budget.total
-        spare = float("inf") if total is None else total - observation.plan.total
+        """One decision for each pool."""
+        self._examine(observation)
+        spare = observation.spare
         decisions: list[Decision] = []
-        for pool, operators in served.items():
-            decision = self._decide(observation, pool, operators, spare)
-            spare -= max(0, _growth(decision, observation))
+        for pool in observation.pools.values():
+            decision = self._decide(pool, observation, spare)
+            spare -= max(0, decision.executors - pool.size) if isinstance(decision, Scale) else 0
             decisions.append(decision)
         return decisions
 
-    def _examine(self, observation: Observation, served: Mapping[str, list[str]]) -> None:
+    def _examine(self, observation: Observation) -> None:
         snapshot, plan = observation.snapshot, observation.plan
         self._turns.update(snapshot.time_s)
-        for pool, operators in served.items():
-            whole = observation.measures.operators[operators[0]].service_rate if len(operators) == 1 else None
-            rates = self._service.setdefault(pool, ServiceRates(self.options.eta))
-            rates.update(snapshot.executors_of(pool), plan.pools[pool].executors, whole)
+        for pool in observation.pools.values():
+            alone = len(pool.operators) == 1
+            whole = observation.measures.operators[pool.operators[0]].service_rate if alone else None
+            rates = self._service.setdefault(pool.name, ServiceRates(self.options.eta))
+            rates.update(pool.executors, pool.plan.executors, whole)
         for patient in self._patients.values():
             patient.examine(snapshot, plan, self._turns)
         self._judge_bounds()
@@ -90,95 +87,79 @@ class StreamSwitch:
     def _judge_bounds(self) -> None:
         """Share out the bounds that span several operators, in view of how well each keeps its own."""
         self._bounds.split({name: patient.floor_s for name, patient in self._patients.items()})
-        successes: dict[str, float | None] = {}
+        successes: dict[OperatorName, float | None] = {}
         for name, patient in self._patients.items():
             if patient.state is not None and patient.state.measured and (bound_s := self._bound_s(name)) is not None:
                 successes[name] = patient.state.success(bound_s)
         if successes:
             self._bounds.judge(successes)
 
-    def _bound_s(self, operator: str) -> float | None:
+    def _bound_s(self, operator: OperatorName) -> float | None:
         try:
             return self._bounds.latency_s(operator)
         except ConfigError:
             return None
 
-    def _decide(self, observation: Observation, pool: str, operators: list[str], spare: float) -> Decision:
-        operator = operators[0]
+    def _decide(self, pool: PoolView, observation: Observation, spare: float) -> Decision:
         try:
-            self._check(observation, pool, operators)
-            replaced = replacement(observation, pool, operator)
-            return replaced or self._treated(observation, pool, operators, spare)
+            self._check(pool)
+            return replacement(pool) or self._treated(pool, observation, spare)
         except NotKnownError as reason:
-            return Hold(operator=operator, reason=str(reason))
+            return pool.hold(str(reason))
         except ConfigError as error:
-            return Hold(operator=operator, reason=f"configuration: {error}")
+            return pool.hold(f"configuration: {error}")
 
-    def _check(self, observation: Observation, pool: str, operators: list[str]) -> None:
-        """Raise what keeps these operators from being diagnosed now."""
-        if observation.settling.intersection(operators):
-            gone = ", ".join(map(str, failed(observation, pool)))
+    def _check(self, pool: PoolView) -> None:
+        """Raise what keeps the pool's operators from being diagnosed now."""
+        if pool.settling:
+            gone = ", ".join(map(str, failed(pool)))
             raise NotKnownError(f"executor {gone} has failed and is waited for" if gone else "a treatment is under way")
         if self._turns.period_s is None:
             raise NotKnownError("the first look: rates are not known yet")
-        for name in operators:
+        for name in pool.operators:
             self._patients[name].check()
 
-    def _treated(self, observation: Observation, pool: str, operators: list[str], spare: float) -> Decision:
-        operator, numbers = operators[0], observation.plan.pools[pool].executors
-        limits = self._limits(numbers, pool, operators)
-        room = self._room(observation, pool, operators, spare)
+    def _treated(self, pool: PoolView, observation: Observation, spare: float) -> Decision:
+        operator, numbers = pool.operators[0], pool.plan.executors
+        limits = self._limits(pool)
+        room = _room(pool, spare)
         patient = self._patients[operator]
-        costs_s = [self._patients[name].batch_cost_s for name in operators]
+        costs_s = [self._patients[name].batch_cost_s for name in pool.operators]
         cost_s = max((cost_s for cost_s in costs_s if cost_s is not None), default=None)
-        capacity = partial(self._capacity, pool, cost_s)
-        if len(operators) == 1 and self._goal.topology.operators[operator].keyed:
+        capacity = partial(self._capacity, pool.name, cost_s)
+        if len(pool.operators) == 1 and self.goal.topology.operators[operator].keyed:
             executors = keyed_executors(numbers, observation.plan.assignment[operator], patient.seen, capacity)
-            diagnosis = self._diagnose(operator, executors, limits, room)
+            diagnosis = self._diagnose(pool.name, executors, limits, room)
         else:
-            executors = even_executors(numbers, [self._patients[name].seen for name in operators], capacity)
+            executors = even_executors(numbers, [self._patients[name].seen for name in pool.operators], capacity)
             diagnosis = diagnose_evenly(executors, limits, room, patient.costs.at)
         if diagnosis.treatment is Treatment.SCALE_OUT and diagnosis.strategy is not None:
-            self._service[pool].inherit(room.new, diagnosis.strategy.source)
-        decision = treat(operator, executors, diagnosis, limits)
-        return self._complaints.added(decision, executors, diagnosis, limits)
+            self._service[pool.name].inherit(room.new, diagnosis.strategy.source)
+        decision = treat(pool, executors, diagnosis, limits)
+        return self._complaints.added(decision, pool.name, executors, diagnosis, limits)
 
-    def _limits(self, numbers: Sequence[int], pool: str, operators: list[str]) -> Thresholds:
+    def _limits(self, pool: PoolView) -> Thresholds:
         """Of several operators that share a pool, the tightest."""
-        rate = sum(self._rate(pool, number) for number in numbers) / len(numbers)
+        rate = sum(self._rate(pool.name, number) for number in pool.plan.executors) / pool.size
         found: list[Thresholds] = []
-        for name in operators:
+        for name in pool.operators:
             if (latency_s := self._bounds.latency_s(name)) is not None:
                 usual = Capacity(rate, self.options.epsilon, self._patients[name].batch_cost_s)
                 found.append(thresholds(self.options, latency_s, usual))
         if not found:
-            raise NotKnownError(f"no SLA concerns {', '.join(operators)}: give one, or the option L")
+            raise NotKnownError(f"no SLA concerns {', '.join(pool.operators)}: give one, or the option L")
         return min(found, key=lambda limits: limits.latency_s)
 
-    def _capacity(self, pool: str, batch_cost_s: float | None, executor: int) -> Capacity:
+    def _capacity(self, pool: PoolName, batch_cost_s: float | None, executor: int) -> Capacity:
         return Capacity(self._rate(pool, executor), self.options.epsilon, batch_cost_s)
 
-    def _rate(self, pool: str, executor: int) -> float:
+    def _rate(self, pool: PoolName, executor: int) -> float:
         rate = self._service[pool].rate(executor)
         if rate is None:
             raise NotKnownError(f"the service rate of executor {executor} is not known yet")
         return rate
 
-    def _room(self, observation: Observation, pool: str, operators: list[str], spare: float) -> Room:
-        budget, wanted = self._goal.budget, observation.plan.pools[pool]
-        size = len(wanted.executors)
-        most = min(budget.maximum(each) for each in operators)
-        least = max(budget.minimum(each) for each in operators)
-        return Room(wanted.next_executor, more=size < most and spare >= 1, fewer=size > least)
 
-
-def _served(plan: Plan) -> dict[str, list[str]]:
-    """The operators that each pool serves, in the order of the pools."""
-    served: dict[str, list[str]] = {pool: [] for pool in plan.pools}
-    for operator, pool in plan.pool_of.items():
-        served[pool].append(operator)
-    return {pool: operators for pool, operators in served.items() if operators}
-
-
-def _growth(decision: Decision, observation: Observation) -> int:
-    return decision.executors - observation.plan.size(decision.operator) if isinstance(decision, Scale) else 0
+def _room(pool: PoolView, spare: float) -> Room:
+    more = pool.size < pool.bounds.most and spare >= 1
+    return Room(pool.plan.next_executor, more=more, fewer=pool.size > pool.bounds.least)

@@ -6,11 +6,15 @@ it does so more often. Whatever way a record takes, the bounds along it add up t
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rheostat.duration import human
 from rheostat.errors import ConfigError
-from rheostat.graph import Edges, strong_components
+from rheostat.graph import strong_components
+from rheostat.names import OperatorName
+
+OperatorEdges = Mapping[OperatorName, Sequence[OperatorName]]
+"""The operators that follow each operator."""
 
 _GAIN = 2.0
 _EXTREME = 20.0
@@ -21,19 +25,19 @@ class Shares:
     """Splits `latency_s` over the operators in `edges` (successors by operator); `looks` are judged between two
     adjustments."""
 
-    def __init__(self, latency_s: float, edges: Edges, looks: int = 50) -> None:
+    def __init__(self, latency_s: float, edges: OperatorEdges, looks: int = 50) -> None:
         self._latency_s = latency_s
         self._edges = edges
         self._looks = looks
         self._weights = dict.fromkeys(edges, 1.0)
-        self._successes: dict[str, list[float]] = {operator: [] for operator in edges}
+        self._successes: dict[OperatorName, list[float]] = {operator: [] for operator in edges}
         self._seen = 0
 
     @property
-    def operators(self) -> list[str]:
+    def operators(self) -> list[OperatorName]:
         return list(self._weights)
 
-    def bounds_s(self, floors_s: Mapping[str, float]) -> dict[str, float]:
+    def bounds_s(self, floors_s: Mapping[OperatorName, float]) -> dict[OperatorName, float]:
         """L_i of each operator: what it cannot do without, and its share of what is left along its longest way."""
         floors = {operator: floors_s.get(operator, 0.0) for operator in self._edges}
         needed_s = max(heaviest_ways(self._edges, floors).values())
@@ -46,7 +50,7 @@ class Shares:
         spare_s = self._latency_s - needed_s
         return {o: floors[o] + spare_s * weight / ways[o] for o, weight in self._weights.items()}
 
-    def judge(self, successes: Mapping[str, float | None]) -> None:
+    def judge(self, successes: Mapping[OperatorName, float | None]) -> None:
         """One more look at how often each operator meets its bound."""
         for operator, success in successes.items():
             if success is not None and operator in self._successes:
@@ -67,7 +71,7 @@ class Shares:
             self._weights[operator] = min(max(weight, 1 / _EXTREME), _EXTREME)
 
 
-def heaviest_ways(edges: Edges, weights: Mapping[str, float]) -> dict[str, float]:
+def heaviest_ways(edges: OperatorEdges, weights: Mapping[OperatorName, float]) -> dict[OperatorName, float]:
     """For each operator, the weight of the heaviest way through it. The operators of a loop count as one step."""
     loops = list(strong_components(edges))
     loop_of = {operator: number for number, loop in enumerate(loops) for operator in loop}

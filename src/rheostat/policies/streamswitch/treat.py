@@ -6,24 +6,30 @@ from collections.abc import Sequence
 from rheostat.decision import Decision, Effect, Hold, Move, Scale, Transfer
 from rheostat.describe import executors as counted
 from rheostat.duration import human
+from rheostat.policies.observation import PoolView
 from rheostat.policies.streamswitch.diagnose import Diagnosis, Treatment
 from rheostat.policies.streamswitch.executor import Executor, Substream
 from rheostat.policies.streamswitch.health import Health, Thresholds
 
 
-def treat(operator: str, before: Sequence[Executor], diagnosis: Diagnosis, limits: Thresholds) -> Decision:
+def treat(pool: PoolView, before: Sequence[Executor], diagnosis: Diagnosis, limits: Thresholds) -> Decision:
     """One decision: substreams and the executors that come or go with them belong together."""
     effect, reason = predicted(diagnosis.after), _reason(before, diagnosis, limits)
-    moves = _moves(diagnosis)
-    match diagnosis.treatment:
-        case Treatment.NOTHING:
-            return Hold(operator=operator, reason=reason, predicted=effect)
-        case Treatment.BALANCE:
-            return Move(operator=operator, moves=moves, reason=reason, predicted=effect)
+    transfers = _transfers(diagnosis)
+    if diagnosis.treatment is Treatment.NOTHING:
+        return Hold(pool=pool.name, reason=reason, predicted=effect)
+    if diagnosis.treatment is Treatment.BALANCE:
+        return Move(operator=pool.operators[0], transfers=transfers, reason=reason, predicted=effect)
     staying = {each.id for each in diagnosis.after}
     leaving = tuple(each.id for each in before if each.id not in staying)
-    size = len(diagnosis.after)
-    return Scale(operator=operator, executors=size, leaving=leaving, moves=moves, reason=reason, predicted=effect)
+    return Scale(
+        pool=pool.name,
+        executors=len(diagnosis.after),
+        leaving=leaving,
+        transfers=transfers,
+        reason=reason,
+        predicted=effect,
+    )
 
 
 def predicted(executors: Sequence[Executor]) -> Effect:
@@ -44,7 +50,7 @@ def complaint(executor: Executor, substream: Substream, limits: Thresholds) -> s
     )
 
 
-def _moves(diagnosis: Diagnosis) -> tuple[Transfer, ...]:
+def _transfers(diagnosis: Diagnosis) -> tuple[Transfer, ...]:
     strategy = diagnosis.strategy
     return () if strategy is None else (Transfer(strategy.substreams, strategy.source, strategy.target),)
 

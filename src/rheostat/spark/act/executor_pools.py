@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
+from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.spark.act.actuators.allocation import AllocationClient
 from rheostat.spark.act.actuators.executor_control import ExecutorControl
@@ -50,7 +51,7 @@ class ProfilePools:
         plan: Plan,
         *,
         groups: Groups = (),
-        nodes: Mapping[str, str] | None = None,
+        nodes: Mapping[PoolName, str] | None = None,
         directory: str | None = None,
         reserved: int = _RESERVED,
         shortage_after_s: float = 15.0,
@@ -69,7 +70,12 @@ class ProfilePools:
                 "without the JVM helpers there are no standbys, and new executors get work before they are warm"
             )
         self.rules = Rules(
-            topology, self.placement.can_route, nodes or {}, reserved=reserved, shortage_after_s=shortage_after_s
+            topology,
+            can_route=self.placement.can_route,
+            can_fuse=True,
+            nodes=nodes or {},
+            reserved=reserved,
+            shortage_after_s=shortage_after_s,
         )
         self._control = ExecutorControl(spark, f"topology {topology.name!r}")
         self._control.take_over()
@@ -102,7 +108,7 @@ class NoExecutors:
 
     def __init__(self, topology: Topology, plan: Plan) -> None:
         self.book, self.placement = ExecutorBook.of_local_master(plan), Unplaced()
-        self.rules = Rules(topology, can_route=False)
+        self.rules = Rules(topology, can_route=False, can_fuse=True)
         _LOG.warning("a local master has no executors to scale: the number of tasks per batch stands for them")
 
     def view(self, groups: Groups) -> ClusterView:
@@ -123,7 +129,7 @@ class DefaultPool:
 
     def __init__(self, spark: SparkSession, topology: Topology, *, take_over: bool) -> None:
         (operator,) = topology.operators
-        self._site = PoolSite(operator)
+        self._site = PoolSite(PoolName(operator))
         self._control = ExecutorControl(spark, "an attachment")
         self._allocation = AllocationClient(spark)
         others = Counter(executor.profile for executor in self._allocation.executors())

@@ -7,6 +7,7 @@ issued each time: what is so already is not done again.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rheostat.names import OperatorName
 from rheostat.spark.state.executor_book import PoolSite, SparkExecutor
 from rheostat.spark.state.query_groups import Groups
 
@@ -23,7 +24,7 @@ class Route:
     """Send the operator's work to executors at `site`: substream i to the i-th of `by_substream`, the rest to any of
     `serving`."""
 
-    operator: str
+    operator: OperatorName
     site: PoolSite
     serving: tuple[SparkExecutor, ...]
     by_substream: tuple[SparkExecutor, ...] = ()
@@ -35,7 +36,7 @@ class WarmUp:
 
     site: PoolSite
     executors: tuple[SparkExecutor, ...]
-    operators: frozenset[str]
+    operators: frozenset[OperatorName]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class WaitForLocality:
 class GroupRows:
     """Spread the rows of a stateless operator over this many tasks. `query` is the group of operators it runs in."""
 
-    operator: str
+    operator: OperatorName
     grouping: str | None
     tasks: int
     query: tuple[str, ...]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rheostat.describe import executors
 from rheostat.duration import human
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.act import draining
@@ -13,10 +14,10 @@ from rheostat.spark.state.executor_book import ExecutorBook, PoolSite
 from rheostat.spark.state.query_groups import Groups, differing
 
 
-def reached(plan: Plan, book: ExecutorBook, groups: Groups) -> frozenset[str]:
-    """The operators for which what runs is what `plan` wants."""
+def reached(plan: Plan, book: ExecutorBook, groups: Groups) -> frozenset[PoolName]:
+    """The pools of `plan` for which what runs is what it wants."""
     rearranging = differing(groups, plan.fused)
-    return frozenset(name for name in plan.pool_of if name not in rearranging and _is_real(plan, name, book))
+    return plan.pools_within([n for n in plan.pool_of if n not in rearranging and _is_real(plan, n, book)])
 
 
 def is_settled(plan: Plan, book: ExecutorBook, groups: Groups) -> bool:
@@ -30,7 +31,7 @@ def obstacles(plan: Plan, book: ExecutorBook, now_s: float, rules: Rules) -> lis
     return [*shortages, *_misplaced(plan, book, rules), *_stuck(plan, book, rules)]
 
 
-def _is_real(plan: Plan, operator: str, book: ExecutorBook) -> bool:
+def _is_real(plan: Plan, operator: OperatorName, book: ExecutorBook) -> bool:
     name = plan.pool_of[operator]
     if book.pool_of.get(operator) != name:
         return False

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan, PoolPlan
 from rheostat.spark.act import executor_numbers
 from rheostat.spark.act.cluster_view import ClusterView, Rules
@@ -18,7 +19,7 @@ _NO_EXECUTORS = PoolPlan((), 0)
 """The plan of a site that is given up."""
 
 
-def first_book(plan: Plan, groups: Groups, nodes: Mapping[str, str]) -> ExecutorBook:
+def first_book(plan: Plan, groups: Groups, nodes: Mapping[PoolName, str]) -> ExecutorBook:
     """The book before anything is known: each pool at its site, each operator in its pool, no executors."""
     pools = {name: PoolSites(pool, _first_site(name, pool, nodes)) for name, pool in plan.pools.items()}
     pool_of = {name: plan.pool_of[group[-1]] for group in _query_groups(plan, groups) for name in group}
@@ -58,7 +59,7 @@ def _open_and_close_pools(book: ExecutorBook, plan: Plan, rules: Rules) -> None:
                 book.sites.pop(site, None)
 
 
-def _choose_site(name: str, pool: PoolSites, rules: Rules) -> None:
+def _choose_site(name: PoolName, pool: PoolSites, rules: Rules) -> None:
     """Start to move the pool to the node that the plan has all of it on, or stop moving it elsewhere."""
     node = planned_node(pool.planned)
     if pool.coming is not None and pool.coming.node != node:
@@ -113,12 +114,12 @@ def _has_members(book: ExecutorBook, site: PoolSite) -> bool:
     return site in book.sites and bool(book.sites[site].members)
 
 
-def _first_site(name: str, pool: PoolPlan, nodes: Mapping[str, str]) -> PoolSite:
+def _first_site(name: PoolName, pool: PoolPlan, nodes: Mapping[PoolName, str]) -> PoolSite:
     return PoolSite(name, nodes.get(name) or planned_node(pool))
 
 
-def _query_groups(plan: Plan, groups: Groups) -> list[list[str]]:
+def _query_groups(plan: Plan, groups: Groups) -> list[list[OperatorName]]:
     """Every operator in one group, those that share a query together."""
-    shared = [[name for name in group if name in plan.pool_of] for group in groups]
+    shared = [[name for name in map(OperatorName, group) if name in plan.pool_of] for group in groups]
     grouped = {name for group in shared for name in group}
     return [*(group for group in shared if group), *([name] for name in plan.pool_of if name not in grouped)]

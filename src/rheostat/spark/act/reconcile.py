@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rheostat.grouping.check import KEY
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.act import draining, executor_numbers
@@ -68,7 +69,7 @@ def reconcile(view: ClusterView, plan: Plan, book: ExecutorBook, now_s: float, r
     return Reconciled(book, tuple(instructions), tuple(problems))
 
 
-def _routes(book: ExecutorBook, pool: str, plan: Plan) -> Iterator[Route]:
+def _routes(book: ExecutorBook, pool: PoolName, plan: Plan) -> Iterator[Route]:
     site, members = book.pools[pool].serving, book.serving_site(pool)
     serving = tuple(members.serving)
     for operator in book.operators_of(pool):
@@ -91,7 +92,7 @@ def _decommissioned(book: ExecutorBook, routed: set[str]) -> tuple[str, ...]:
     return tuple(member.id for member in leaving)
 
 
-def _warm_ups(book: ExecutorBook, pool: str, plan: Plan) -> Iterator[WarmUp]:
+def _warm_ups(book: ExecutorBook, pool: PoolName, plan: Plan) -> Iterator[WarmUp]:
     """One at a time for each site."""
     operators = frozenset((*plan.sharing(pool), *book.operators_of(pool)))
     for site in book.pools[pool]:
@@ -128,6 +129,7 @@ def _query_instructions(topology: Topology, plan: Plan, book: ExecutorBook, grou
         grouping, tasks = plan.grouping.get(name), slots[book.pool_of[name]]
         if tasks and not (operator.keyed and grouping in (None, KEY)):
             yield GroupRows(name, grouping, tasks, group_of(name, groups))
-    in_one_pool = all(len({book.pool_of[name] for name in group if name in book.pool_of}) == 1 for group in plan.fused)
+    pools = [{book.pool_of[name] for name in map(OperatorName, group) if name in book.pool_of} for group in plan.fused]
+    in_one_pool = all(len(each) == 1 for each in pools)
     if in_one_pool and differing(groups, plan.fused):
         yield RearrangeQueries(plan.fused)

@@ -9,6 +9,7 @@ import threading
 from typing import Protocol
 
 from rheostat.clock import Clock
+from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.spark.act.cluster_view import ClusterView, Rules
 from rheostat.spark.act.execute import Execution
@@ -64,8 +65,8 @@ class Reconciler:
         self._woken.set()
         return self._obstacles if self._failure is None else (self._failure, *self._obstacles)
 
-    def reached(self, plan: Plan) -> frozenset[str]:
-        """The operators for which what runs is what `plan` wants."""
+    def reached(self, plan: Plan) -> frozenset[PoolName]:
+        """The pools for which what runs is what `plan` wants."""
         return reached(plan, self._state.book, self._state.groups.now)
 
     def step(self) -> bool:

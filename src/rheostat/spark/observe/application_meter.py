@@ -21,6 +21,7 @@ class ApplicationMeter:
     """
 
     is_measured = True
+    groupings: tuple[str, ...] = ()
     batch_to_sample: tuple[str, int] | None = None
 
     def __init__(self, topology: Topology, queries: StreamingQueries, base: Snapshot | None = None) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
+from rheostat.names import OperatorName
 from rheostat.snapshot import Latency, OperatorState, Snapshot
 
 Key = TypeVar("Key", bound=Hashable)
@@ -40,9 +41,9 @@ class RowCounters(Generic[Key]):
         self._arrived = {key: rows for key, rows in self._arrived.items() if key in keys}
 
 
-def last_state(operator: str, base: Snapshot | None) -> OperatorState:
+def last_state(operator: OperatorName, base: Snapshot | None) -> OperatorState:
     """The counters from which an operator continues after a restart; none of them is known without `base`."""
-    return (None if base is None else base.operator.get(operator)) or OperatorState(operator)
+    return (None if base is None else base.operators.get(operator)) or OperatorState(operator)
 
 
 def merged(latencies: Iterable[Latency | None]) -> Latency | None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from rheostat.clock import Clock
+from rheostat.names import OperatorName, PoolName
 from rheostat.snapshot import (
     ExecutorPhase,
     ExecutorState,
@@ -41,7 +42,7 @@ class AnyOperatorMeter(Protocol):
     In each reading: `look`, `take_sample` if its batch was found, `expected_work`, `attribute_work`, then the rest.
     """
 
-    name: str
+    name: OperatorName
 
     def look(self) -> None:
         """Find what happened since the last reading."""
@@ -82,6 +83,11 @@ class AnyOperatorMeter(Protocol):
         ...
 
     def state(self, now_s: float, grouping: str | None) -> OperatorState: ...
+
+    @property
+    def groupings(self) -> tuple[str, ...]:
+        """How its records can be spread now."""
+        ...
 
     def substreams(self, owners: Sequence[int | None]) -> Sequence[SubstreamState]: ...
 
@@ -129,7 +135,7 @@ class SparkMeter:
         self._nodes.see(each.executor for each in held)
         return Snapshot(
             time_s=now_s,
-            operators=tuple(each.state(now_s, book.groupings.get(each.name)) for each in operators),
+            operator_states=tuple(each.state(now_s, book.groupings.get(each.name)) for each in operators),
             executors=tuple(self._executor(member, book) for member in members),
             substreams=tuple(state for each in operators for state in each.substreams(_owners(book, each.name))),
             streams=tuple(stream for each in operators for stream in each.streams()),
@@ -137,6 +143,10 @@ class SparkMeter:
             latency=merged(each.latency_from_entry for each in operators),
             problems=self._problems(),
         )
+
+    def groupings(self) -> dict[OperatorName, tuple[str, ...]]:
+        """How the records of each operator can be spread now."""
+        return {name: operator.groupings for name, operator in self._operators.items()}
 
     def _sample(self) -> None:
         """The tasks of the last batch of each query."""
@@ -168,7 +178,7 @@ class SparkMeter:
         held_s = sum(held_s for _, held_s in expected)
         return sum(worked_s for worked_s, _ in expected) / held_s if held_s else 1.0
 
-    def _measured(self, pool: str, book: ExecutorBook) -> list[AnyOperatorMeter]:
+    def _measured(self, pool: PoolName, book: ExecutorBook) -> list[AnyOperatorMeter]:
         """The operators that `pool` serves; of fused ones the first, which stands for all."""
         return [operator for name in book.operators_of(pool) if (operator := self._operators[name]).is_measured]
 
@@ -205,5 +215,5 @@ class SparkMeter:
         return tuple(dict.fromkeys([*told, *self._nodes.problems()]))
 
 
-def _owners(book: ExecutorBook, operator: str) -> Sequence[int | None]:
+def _owners(book: ExecutorBook, operator: OperatorName) -> Sequence[int | None]:
     return book.owner_numbers(operator) if operator in book.owners else ()

@@ -14,6 +14,7 @@ from typing import NamedTuple, Self
 
 import msgspec
 
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan, PoolPlan
 from rheostat.snapshot import ExecutorPhase
 
@@ -43,14 +44,14 @@ class SparkExecutor(msgspec.Struct, frozen=True, rename="camel"):
 class PoolSite(NamedTuple):
     """Executors of one pool on one node (None: on any). Each site has a resource profile of its own."""
 
-    pool: str
+    pool: PoolName
     node: str | None = None
 
 
 class PoolMember(NamedTuple):
     """An executor of a pool in a snapshot; `executor` is None for one that is requested, or on a local master."""
 
-    pool: str
+    pool: PoolName
     number: int
     phase: ExecutorPhase
     executor: SparkExecutor | None
@@ -175,11 +176,11 @@ class ExecutorBook:
     every number of the plan serves at once.
     """
 
-    pools: dict[str, PoolSites]
+    pools: dict[PoolName, PoolSites]
     sites: dict[PoolSite, SiteBook]
-    pool_of: dict[str, str]
-    owners: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    groupings: dict[str, str] = field(default_factory=dict)
+    pool_of: dict[OperatorName, PoolName]
+    owners: dict[OperatorName, tuple[str, ...]] = field(default_factory=dict)
+    groupings: dict[OperatorName, str] = field(default_factory=dict)
     virtual: bool = False
 
     def copy(self) -> Self:
@@ -198,10 +199,10 @@ class ExecutorBook:
         owners = {operator: tuple(map(str, numbers)) for operator, numbers in plan.assignment.items()}
         return cls(pools, sites, dict(plan.pool_of), owners, dict(plan.grouping), virtual=True)
 
-    def serving_site(self, pool: str) -> SiteBook:
+    def serving_site(self, pool: PoolName) -> SiteBook:
         return self.sites[self.pools[pool].serving]
 
-    def operators_of(self, pool: str) -> list[str]:
+    def operators_of(self, pool: PoolName) -> list[OperatorName]:
         """The operators that `pool` serves now."""
         return [operator for operator, serving in self.pool_of.items() if serving == pool]
 
@@ -209,7 +210,7 @@ class ExecutorBook:
         """The executors of all pools. Those at a site that does not serve have negative numbers."""
         return [member for name, pool in self.pools.items() for member in self._members_of(name, pool)]
 
-    def owner_numbers(self, operator: str) -> tuple[int | None, ...]:
+    def owner_numbers(self, operator: OperatorName) -> tuple[int | None, ...]:
         """The number of the executor that has each substream; None if it has none any more."""
         if self.virtual:
             return tuple(map(int, self.owners.get(operator, ())))
@@ -220,7 +221,7 @@ class ExecutorBook:
         )
 
     @property
-    def slots(self) -> dict[str, int]:
+    def slots(self) -> dict[PoolName, int]:
         """Task slots of the active executors, by pool."""
         active = [member for member in self.members() if member.phase is ExecutorPhase.ACTIVE]
         slots = dict.fromkeys(self.pools, 0)
@@ -234,7 +235,7 @@ class ExecutorBook:
         moved = all(pool.coming is None and not pool.left for pool in self.pools.values())
         return self.virtual or (moved and all(self.serving_site(name).is_settled for name in self.pools))
 
-    def _members_of(self, name: str, pool: PoolSites) -> Iterator[PoolMember]:
+    def _members_of(self, name: PoolName, pool: PoolSites) -> Iterator[PoolMember]:
         book = self.sites[pool.serving]
         if self.virtual:
             yield from (PoolMember(name, n, ExecutorPhase.ACTIVE, None) for n in book.wanted.executors)

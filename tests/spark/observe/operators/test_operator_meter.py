@@ -259,12 +259,15 @@ def test_groupings_by_cost_are_offered_where_a_column_decides_the_cost(runtime_o
         meter = OperatorMeter(runtime, "split")
         state = read(meter)
         assert meter.state(100.0, None).grouping == "round-robin", "the usual one"
-        return state.grouping, state.groupings
+        return state.grouping, meter.groupings
 
-    assert offered(None) == ("round-robin", ("round-robin", "load-aware"))
-    assert offered(costly) == ("round-robin", ("round-robin", "load-aware", "osg", "batch-greedy"))
+    assert offered(None) == ("round-robin", ("round-robin", "load-aware", "whole-files", "by-key:"))
+    assert offered(costly) == (
+        "round-robin",
+        ("round-robin", "load-aware", "whole-files", "by-key:", "osg", "batch-greedy"),
+    )
 
 
 def test_substreams_leave_no_choice_of_a_grouping(runtime):
-    state = read(OperatorMeter(runtime, "count"))
-    assert (state.grouping, state.groupings) == ("key", ())
+    meter = OperatorMeter(runtime, "count")
+    assert (read(meter).grouping, meter.groupings) == ("key", ())

@@ -213,7 +213,7 @@ def test_a_running_operator_learns_with_one_batch_and_spreads_the_next_by_it(
     topology = Topology("lines", [source, Operator("same", same, inputs="lines")])
     with Runtime(topology, spark, RunDirectory(tmp_path / "run", topology)) as runtime:
         for batch, name in enumerate(("osg", "osg", *BALANCED)):
-            operator = topology.operator("same")
+            operator = topology.operators["same"]
             runtime.regroup("same", balanced(name, operator, TASKS, lambda: runtime.timings("same")))
             draft = inbox / f".{batch}"
             draft.write_text("".join(f"{value}\n" for value in drawn(400, batch)))

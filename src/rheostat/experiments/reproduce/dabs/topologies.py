@@ -33,7 +33,7 @@ class DabsTopology:
             name=name,
             duration=DURATION_S,
             period="10s",
-            t_ra="60s",
+            cooldown="60s",
             source=[{"name": "source", "load": {"product": [load, share]}, "keys": {"zipf": _SKEW, "keys": _VALUES}}],
             operator=[_slower(operator, share) | {"grouping": self.grouping} for operator in self.operators],
             cluster={"nodes": _MACHINES, "start": "5s", "timeout": "30s"} | _restart_settings(restart),

@@ -57,7 +57,7 @@ def _bars(fps: int, sizes: Sizes, effort: Effort) -> ModelComparison:
         services_s=FEW_LOGOS_S,
         match_scv=_MATCH_SCV,
         duration=f"{minutes}m",
-        t_ra="forever",
+        cooldown="forever",
         budget={"total": sum(sizes)},
     )
     options = AS_PUBLISHED | {"problem": "k_max", "smoothing": f"window:{minutes:.0f}"}

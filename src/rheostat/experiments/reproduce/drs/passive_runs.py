@@ -22,7 +22,7 @@ from rheostat.experiments.reproduce.turn_log import Sizes, TurnLog, simulate_wit
 from rheostat.experiments.scenario import Scenario
 from rheostat.policies.drs.measured import NetworkMeasurer
 from rheostat.policies.drs.options import DrsOptions
-from rheostat.policies.policy import Observation
+from rheostat.policies.observation import Observation
 
 OPTIONS = AS_PUBLISHED | {"problem": "k_max", "k_max": K_MAX, "smoothing": "window:9"}
 
@@ -74,7 +74,7 @@ def passive_runs(effort: Effort, progress: Progress) -> dict[str, dict[Sizes, li
 
 
 def _run(app: DrsApplication, sizes: Sizes, seed: int, effort: Effort) -> PassiveRun:
-    scenario = app.scenario(sizes, duration=f"{effort.choose(app.minutes, 10)}m", t_ra="forever")
+    scenario = app.scenario(sizes, duration=f"{effort.choose(app.minutes, 10)}m", cooldown="forever")
     _, log = simulate_with_log(Case(scenario, "drs", OPTIONS), seed)
     return PassiveRun(*log.sojourn(), estimate_s(scenario, log, OPTIONS), _recommended(log, sizes))
 
@@ -93,7 +93,7 @@ def estimate_s(scenario: Scenario, log: TurnLog, options: Mapping[str, Any]) -> 
 def _recommended(log: TurnLog, sizes: Sizes) -> Sizes:
     """The sizes in the last decisions; passive mode records decisions without carrying them out."""
     last = log.turns[-1]
-    wanted = {v.decision.operator: v.decision.executors for v in last.verdicts if isinstance(v.decision, Scale)}
+    wanted = {v.decision.pool: v.decision.executors for v in last.verdicts if isinstance(v.decision, Scale)}
     return tuple(wanted.get(pool, size) for pool, size in zip(last.plan.pools, sizes, strict=True))
 
 

@@ -30,7 +30,7 @@ def run(effort: Effort, progress: Progress) -> ReproductionResult:
 
 def kind_of(decision: Decision, turn: Turn) -> str:
     if isinstance(decision, Scale):
-        return "scale-out" if decision.executors > turn.before.size(decision.operator) else "scale-in"
+        return "scale-out" if decision.executors > turn.before.pools[decision.pool].size else "scale-in"
     return "load balance"
 
 
@@ -46,7 +46,7 @@ def actions_of_kind(log: TurnLog, kind: str) -> list[tuple[float, Scale | Move]]
 
 def moved(decision: Scale | Move) -> int:
     """The number of substreams that `decision` moves."""
-    return sum(len(transfer.substreams) for transfer in decision.moves)
+    return sum(len(transfer.substreams) for transfer in decision.transfers)
 
 
 def _row(kind: str, log: TurnLog) -> tuple[Cell, ...]:
@@ -112,7 +112,7 @@ def _draw(figure: Any, log: TurnLog) -> None:
 
 def _draw_action(axes: Any, log: TurnLog, kind: str, time_s: float, decision: Scale | Move) -> None:
     near = [p for p in log.turns if abs(p.time_s - time_s) <= _AROUND_S and p.snapshot is not None]
-    for number in (decision.moves[0].source, decision.moves[0].target):
+    for number in (decision.transfers[0].source, decision.transfers[0].target):
         points = []
         for before, after in zip(near, near[10:], strict=False):
             counts = [_arrived(each, number) for each in (before, after)]

@@ -8,6 +8,7 @@ of the second operator, the sum of their true latencies in a window.
 import numpy as np
 from numpy.typing import NDArray
 
+from rheostat.names import OperatorName
 from rheostat.sim.cluster import Cluster
 
 _SLOT_S = 0.1
@@ -53,7 +54,7 @@ class PathSuccess:
 
 def _totals(cluster: Cluster, operator: str) -> Floats:
     """Latency sums and completed records of all substreams so far."""
-    row = cluster.state.operators[cluster.position[operator]]
+    row = cluster.state.operators[cluster.position[OperatorName(operator)]]
     first = int(row.first_substream)
     rows = cluster.state.substreams[first : first + int(row.substreams)]
     return np.array([rows.latency, rows.completed], dtype=np.float64)

@@ -1,24 +1,17 @@
 """Task counts: how the rows of a stateless operator are spread over tasks, and over how many."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
-from rheostat.errors import PlantError, RheostatError, nearest
+from rheostat.errors import PlantError, RheostatError
 from rheostat.grouping import check
-from rheostat.grouping.check import KEY, LOAD_AWARE, ROUND_ROBIN
-from rheostat.spark.query.grouping.balanced import BALANCED, balanced
-from rheostat.spark.query.grouping.row_groupings import ByColumnHash, Evenly, InParts, RowGrouping, WholeFiles
+from rheostat.grouping.check import KEY, ROUND_ROBIN
+from rheostat.spark.query.grouping.named_groupings import named_grouping
+from rheostat.spark.query.grouping.row_groupings import Evenly, RowGrouping
 from rheostat.spark.query.per_record.timings import Timings
 from rheostat.spark.query.unit import Unit
 from rheostat.spark.query.unit_query import UnitQuery
 from rheostat.topology import Operator, Topology
-
-_BY_NAME: Mapping[str, Callable[[int], RowGrouping]] = {
-    ROUND_ROBIN: Evenly,
-    LOAD_AWARE: InParts,
-    "whole-files": WholeFiles,
-}
-_BY_KEY = "by-key:"
 
 
 class NotYetError(PlantError):
@@ -52,7 +45,7 @@ def group_rows(queries: Regroupable, operator: str, grouping: str | None, tasks:
     if unit.keyed or not set(unit.inputs) & set(it.inputs):
         return
     try:
-        queries.regroup(operator, _named(grouping or ROUND_ROBIN, it, tasks, queries))
+        queries.regroup(operator, named_grouping(grouping or ROUND_ROBIN, it, tasks, lambda: queries.timings(operator)))
     except RheostatError:
         queries.regroup(operator, Evenly(tasks))
         raise
@@ -71,13 +64,3 @@ def _refuse_keyed(topology: Topology, operator: Operator, grouping: str) -> None
         f"operator {operator.name!r} is keyed by {operator.key!r}: on Spark its substreams decide which task gets "
         f"a row, not {grouping!r}; leave it at {KEY!r}"
     )
-
-
-def _named(name: str, operator: Operator, tasks: int, queries: Regroupable) -> RowGrouping:
-    if name in BALANCED:
-        return balanced(name, operator, tasks, lambda: queries.timings(operator.name))
-    if name.startswith(_BY_KEY):
-        return ByColumnHash(tasks, name.removeprefix(_BY_KEY))
-    if name not in _BY_NAME:
-        raise PlantError(f"there is no grouping {name!r}; {nearest(name, [*_BY_NAME, *BALANCED, f'{_BY_KEY}COLUMN'])}")
-    return _BY_NAME[name](tasks)

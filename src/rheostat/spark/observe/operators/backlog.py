@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from rheostat.names import OperatorName
 from rheostat.snapshot import Snapshot
 from rheostat.spark.observe.counters import last_state
 from rheostat.spark.observe.operators.batch_under_way import rows_under_way
@@ -16,7 +17,7 @@ Waiting = Mapping[str, tuple[Arrival, ...] | None]
 class Backlog:
     """In each reading: `add` the new batches, then `update` with what waits. Counters continue from `base`."""
 
-    def __init__(self, operator: str, base: Snapshot | None = None) -> None:
+    def __init__(self, operator: OperatorName, base: Snapshot | None = None) -> None:
         before = last_state(operator, base)
         streams = [] if base is None else [stream for stream in base.streams if stream.consumer == operator]
         self.completed = before.completed or 0

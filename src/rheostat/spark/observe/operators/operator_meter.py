@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rheostat.grouping.check import KEY, LOAD_AWARE, ROUND_ROBIN
+from rheostat.grouping.check import KEY, ROUND_ROBIN
+from rheostat.names import OperatorName
 from rheostat.snapshot import Latency, OperatorState, Snapshot, StreamState, SubstreamState
 from rheostat.spark.observe.counters import last_state, merged
 from rheostat.spark.observe.operators.backlog import Backlog
@@ -14,7 +15,7 @@ from rheostat.spark.observe.operators.variability import ServiceVariability
 from rheostat.spark.observe.operators.work_model import SampledWork, WorkModel
 from rheostat.spark.observe.query_progress import parse_progress
 from rheostat.spark.observe.task_samples import BatchTasks
-from rheostat.spark.query.grouping.balanced import choices
+from rheostat.spark.query.grouping.named_groupings import groupings_for
 from rheostat.spark.query.runtime import Runtime
 
 
@@ -29,11 +30,11 @@ class OperatorMeter:
     Of operators that are fused into one query only the first is measured: the rows between them are in no stream.
     """
 
-    def __init__(self, runtime: Runtime, name: str, base: Snapshot | None = None) -> None:
+    def __init__(self, runtime: Runtime, name: OperatorName, base: Snapshot | None = None) -> None:
         operator = runtime.topology.operators[name]
         self.name = name
         self._runtime = runtime
-        self._groupings = (KEY,) if operator.keyed else (ROUND_ROBIN, LOAD_AWARE, *choices(operator))
+        self._groupings = groupings_for(operator)
         self._feed = BatchFeed(runtime, name)
         self._backlog = Backlog(name, base)
         self._costs = BatchCosts(last_state(name, base))
@@ -135,8 +136,12 @@ class OperatorMeter:
             service_scv=self._service_scv,
             batch=self._costs.batch,
             grouping=KEY if self._groupings == (KEY,) else grouping or ROUND_ROBIN,
-            groupings=self._groupings if self._feed.can_regroup else (),
         )
+
+    @property
+    def groupings(self) -> tuple[str, ...]:
+        """How its rows can be spread now; nothing can be chosen where a source or a keyed operator decides."""
+        return self._groupings if self._feed.can_regroup else ()
 
     def substreams(self, owners: Sequence[int | None]) -> list[SubstreamState]:
         """Its substreams; `owners` are the numbers of the executors that have them."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rheostat.names import OperatorName
 from rheostat.snapshot import Snapshot, SubstreamState
 from rheostat.spark.observe.counters import RowCount, RowCounters
 from rheostat.spark.observe.task_samples import BatchTasks
@@ -13,7 +14,7 @@ class SubstreamMeter:
     `state_bytes` is the size of all state of the operator's query, which is all that Spark reports.
     """
 
-    def __init__(self, operator: str, count: int, base: Snapshot | None = None) -> None:
+    def __init__(self, operator: OperatorName, count: int, base: Snapshot | None = None) -> None:
         before = () if base is None else base.substreams_of(operator)
         self._operator, self._count = operator, count
         self._rows = RowCounters({s.index: RowCount(s.arrived or 0, s.completed or 0, 0) for s in before})

@@ -1,60 +1,63 @@
-"""The loop's eyes: what a plant looks like now. What cannot be seen is a problem to be told, not an error."""
+"""Plant observer: takes snapshots and measures them. What cannot be observed is reported as a problem, not raised."""
 
 from typing import NamedTuple
 
+from rheostat.capabilities import Capabilities
 from rheostat.loop.problems import ProblemLog
 from rheostat.measure.measures import Measures
 from rheostat.measure.rates import Measurer, substream_loads
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.plant import Plant
 from rheostat.snapshot import Snapshot
 
 
-class Sight(NamedTuple):
-    """A new snapshot, what it amounts to (smoothed and not), and the snapshot before."""
+class MeasuredSnapshot(NamedTuple):
+    """A new snapshot, its measures (smoothed and not), what the plant can do, and the snapshot before."""
 
     snapshot: Snapshot
     measures: Measures
-    raw: Measures
+    unsmoothed: Measures
+    capabilities: Capabilities
     before: Snapshot | None
 
-    def substream_loads(self) -> dict[str, list[float]]:
+    def substream_loads(self) -> dict[OperatorName, list[float]]:
         """Arrivals of each substream since the snapshot before, where they are known."""
         return {} if self.before is None else substream_loads(self.before, self.snapshot)
 
 
-class Watch:
-    """Looks at `plant`. `last` is the newest snapshot there was before."""
+class PlantObserver:
+    """Observes `plant`. `last` is the newest snapshot there was before."""
 
     def __init__(self, plant: Plant, measurer: Measurer, problems: ProblemLog, last: Snapshot | None) -> None:
         self._plant, self._measurer, self._problems = plant, measurer, problems
         self._last = last
 
-    def look(self, plan: Plan) -> Sight | None:
-        """What there is to see while `plan` is wanted; None when nothing new can be seen."""
+    def observe(self, plan: Plan) -> MeasuredSnapshot | None:
+        """The plant under `plan`; None when there is nothing new."""
         try:
-            snapshot = self._plant.observe()
+            snapshot, capabilities = self._plant.observe(), self._plant.capabilities
         except Exception as error:
             self._problems.failed("observe", error)
             return None
         if self._last is not None and snapshot.time_s <= self._last.time_s:
-            self._problems.set("observe", f"nothing newer than the snapshot at {self._last.time_s:.3f} s")
+            self._problems.set("observe", f"no snapshot is newer than the one at {self._last.time_s:.3f} s")
             return None
         self._problems.clear("observe")
-        return self._measured(snapshot, plan)
+        return self._measured(snapshot, capabilities, plan)
 
-    def settling(self, plan: Plan) -> frozenset[str]:
-        """The operators for which `plan` is not real yet; all of them when that is not known."""
-        operators = frozenset(self._plant.topology.operators)
+    def settling(self, plan: Plan) -> frozenset[PoolName]:
+        """The pools for which what runs is not yet what `plan` wants; all of them when that is not known."""
+        pools = frozenset(plan.pools)
         try:
-            settling = operators - self._plant.reached(plan)
+            settling = pools - self._plant.reached(plan)
         except Exception as error:
             self._problems.failed("reached", error)
-            return operators
+            return pools
         self._problems.clear("reached")
         return settling
 
-    def _measured(self, snapshot: Snapshot, plan: Plan) -> Sight | None:
+    def _measured(self, snapshot: Snapshot, capabilities: Capabilities, plan: Plan) -> MeasuredSnapshot | None:
         try:
             measures = self._measurer.update(snapshot, plan)
         except Exception as error:
@@ -62,4 +65,4 @@ class Watch:
             return None
         self._problems.clear("measure")
         before, self._last = self._last, snapshot
-        return Sight(snapshot, measures, self._measurer.raw or measures, before)
+        return MeasuredSnapshot(snapshot, measures, self._measurer.raw or measures, capabilities, before)
