@@ -113,7 +113,7 @@ def topology(
         sinks={"count": discard},
     )
     with running:
-        await_(lambda: running.plant.reached(running.plan) == set(executors))
+        await_(lambda: running.plant.reached(running.plan) == running.plan.pools.keys())
         yield partial(drain, running.runtime)
 
 

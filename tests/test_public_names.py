@@ -6,7 +6,7 @@ import sys
 import rheostat
 
 NEED_PYSPARK = {
-    "Attachment", "EmbeddedCluster", "Running", "attach", "emits", "final_rows", "per_record", "run", "start",
+    "Attachment", "EmbeddedCluster", "Pipeline", "SparkTarget", "attach", "emits", "final_rows", "per_record", "run", "start",
 }  # fmt: skip
 WITHOUT_PYSPARK = """
 import sys

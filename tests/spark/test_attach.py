@@ -84,6 +84,8 @@ def idle(attachment: Attachment) -> bool:
 
 
 def test_executors_follow_the_load_up_and_down(spark, work, eventually):
+    with attach(spark, "5s/30s", "static", options={"executors": 1}, period="200ms") as attachment:
+        eventually(lambda: living(attachment) == 1 or None, "one executor", 200)
     before = manager_of(spark)
     options = {"high": 0.75, "low": 0.6}
     with attach(spark, "5s/30s", max_executors=3, period="1s", options=options) as attachment:
@@ -131,7 +133,7 @@ def test_without_a_query_nothing_is_changed_and_the_reason_is_told(spark, eventu
 
 def test_a_second_attachment_is_refused_and_the_first_goes_on(spark):
     with attach(spark, "5s/30s", dry_run=True) as attachment:
-        with pytest.raises(PlantError, match="attached already"):
+        with pytest.raises(PlantError, match="controlled by an attachment already"):
             attach(spark, "5s/30s")
         assert attachment.attached
     with attach(spark, "5s/30s", dry_run=True) as attachment:
