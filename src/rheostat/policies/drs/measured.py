@@ -62,7 +62,7 @@ class NetworkMeasurer:
             state = observation.snapshot.operators.get(name)
             pool = observation.pools[observation.plan.pool_of[name]]
             if state is not None and not pool.settling:
-                self._batches[name].see(state.batch, pool.size, pool.executors)
+                self._batches[name].update(state.batch, pool.size, pool.executors)
 
     def network(self, observation: Observation) -> Measured:
         """The network under `observation`, or an error that says what is not known."""

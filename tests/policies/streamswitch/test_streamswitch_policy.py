@@ -102,7 +102,7 @@ def test_a_skewed_load_is_cured_by_a_move_with_its_reason_and_its_effect():
     assert isinstance(decision, Move)
     assert decision.transfers == (Transfer((0, 1), 0, 1),)
     assert decision.reason.startswith("executor 0 is severe (latency ")
-    assert "projected forever > 1s): " in decision.reason
+    assert "projected unbounded > 1s): move 2 substreams from executor 0 to executor 1, which brings" in decision.reason
     assert decision.predicted.executors == 2
     assert decision.predicted.utilisation == pytest.approx(132 / 200)
     assert decision.predicted.latency_s == pytest.approx((56 / (80 - 56) + 76 / (80 - 76)) / 132)
@@ -114,7 +114,7 @@ def test_the_move_fits_the_plan_and_makes_the_operator_healthy():
     lab.run([28, 28, 28, 28, 5, 5, 5, 5], 1, settling=["count"])
     later = lab.run([28, 28, 28, 28, 5, 5, 5, 5], 20)
     assert isinstance(later, Hold)
-    assert later.reason.startswith("all are good")
+    assert later.reason.startswith("all executors are good")
 
 
 def test_what_two_executors_cannot_do_gets_a_third_with_its_substreams_in_one_decision():
@@ -146,28 +146,30 @@ def test_an_executor_without_substreams_leaves_and_nothing_else_moves():
 
 
 @pytest.mark.parametrize("rates", [[5] * 8, [30] * 8, [28, 28, 28, 28, 5, 5, 5, 5]])
-def test_nothing_new_is_said_while_a_treatment_is_under_way(rates):
-    assert Lab().run(rates, 6, settling=["count"]) == Hold(pool="count", reason="a treatment is under way")
+def test_nothing_new_is_said_while_a_pool_is_settling(rates):
+    assert Lab().run(rates, 6, settling=["count"]) == Hold(pool="count", reason="settling after the last action: hold")
 
 
 def test_the_first_looks_say_what_is_not_known_yet():
     lab = Lab()
     reasons = [lab.turn([30] * 8)[0].reason for _ in range(3)]
-    assert reasons[0] == "the first look: rates are not known yet"
-    assert reasons[1] == "the arrival rates of 'count' are not known yet"
+    assert reasons[0] == "rates are not known at the first turn: hold"
+    assert reasons[1] == "the arrival rates of 'count' were not measured yet"
 
 
 def test_a_state_with_missing_counts_is_not_diagnosed():
     lab = Lab()
     lab.run([30] * 8, 4)
     lab.hidden = (2, 5)
-    assert lab.turn([30] * 8)[0] == Hold(pool="count", reason="the counts of 'count' are not known (substreams 2, 5)")
+    assert lab.turn([30] * 8)[0] == Hold(
+        pool="count", reason="the counters of 'count' were not measured (substreams 2, 5)"
+    )
     lab.hidden = ()
     assert isinstance(lab.turn([30] * 8)[0], Scale)
 
 
 def test_without_an_sla_nothing_can_be_said():
-    assert "no SLA concerns count" in Lab(slas=()).run([30] * 8, 4).reason
+    assert "there is no SLA for count" in Lab(slas=()).run([30] * 8, 4).reason
     assert isinstance(Lab(slas=(), L="1s").run([30] * 8, 4), Scale)
 
 
@@ -194,7 +196,7 @@ def test_a_failed_executor_is_waited_for_and_keeps_its_substreams():
     lab.run([10] * 8, 4)
     lab.phases[1] = ExecutorPhase.FAILED
     decision = lab.run([10] * 8, 10, settling=["count"])
-    assert decision == Hold(pool="count", reason="executor 1 has failed and is waited for")
+    assert decision == Hold(pool="count", reason="executor 1 has failed: hold until it is back")
 
 
 def test_a_failed_executor_that_does_not_come_back_is_replaced_and_no_substream_is_on_two():
@@ -230,8 +232,8 @@ def test_a_substream_that_is_too_heavy_is_named_once_after_its_neighbours_have_l
     reasons = [lab.turn(HEAVY)[0].reason for _ in range(20)]
     named = [reason for reason in reasons if "substream 0 alone brings 150 records/s to executor 0" in reason]
     assert len(named) == 1
-    assert "only an executor that serves 188.8/s or a finer key (more substreams) would help" in named[0]
-    assert reasons[-1].endswith("executor 0 cannot be helped")
+    assert "use executors that serve 188.8 records/s, or a finer key with more substreams" in named[0]
+    assert "; executor 0 is overloaded by a single substream: " in reasons[-1]
 
 
 def test_the_others_are_treated_as_usual():
@@ -255,8 +257,8 @@ def test_it_may_be_named_again_when_it_has_been_light_in_between():
 def test_the_budget_bounds_it():
     held = Lab(budget=Budget(total=2)).run([30] * 8, 4)
     assert isinstance(held, Hold)
-    assert held.reason.endswith("; a further executor is not allowed")
-    assert "no fewer are allowed" in Lab(budget=Budget(least={"count": 2})).run([1] * 8, 4).reason
+    assert held.reason.endswith(": hold; one more executor is not allowed")
+    assert "fewer executors are not allowed" in Lab(budget=Budget(least={"count": 2})).run([1] * 8, 4).reason
 
 
 def test_two_operators_do_not_both_get_the_last_executor_of_the_budget():
@@ -311,9 +313,11 @@ def test_on_a_micro_batch_engine_the_latency_of_batches_is_projected():
 
 def test_an_sla_that_leaves_no_room_for_batches_is_a_problem_of_the_configuration():
     own = Lab(slas=(SLA("1s", "4s", operator="count"),), cost_s=0.6).run([5] * 8, 6)
-    assert own.reason.startswith("configuration: a latency of 1s leaves no room: a batch lasts 600ms even without load")
+    assert own.reason.startswith(
+        "configuration: a latency bound of 1s cannot be met: a batch lasts 600ms even without load"
+    )
     whole = Lab(slas=(SLA("1s", "4s"),), cost_s=0.6).run([5] * 8, 6)
-    assert whole.reason.startswith("configuration: an end-to-end latency of 1s leaves no room")
+    assert whole.reason.startswith("configuration: an end-to-end latency of 1s cannot be met")
 
 
 def test_a_slot_that_is_no_multiple_of_the_period_is_a_problem_of_the_configuration():
@@ -325,7 +329,7 @@ def test_a_slot_that_is_no_multiple_of_the_period_is_a_problem_of_the_configurat
 def test_with_longer_slots_it_looks_only_at_their_ends():
     lab = Lab(delta="3s", T="6s")
     reasons = [lab.turn([30] * 8)[0].reason for _ in range(9)]
-    assert [reason == "in the middle of a time slot" for reason in reasons[1:]] == [False, True, True] * 2 + [
+    assert [reason == "the time slot has not ended yet" for reason in reasons[1:]] == [False, True, True] * 2 + [
         False,
         True,
     ]

@@ -1,4 +1,4 @@
-"""The best scale-in (StreamSwitch, Algorithm 1, whose listing the paper leaves out).
+"""Scale-in: which executor leaves, and which one takes its substreams (Algorithm 1, whose listing the paper omits).
 
 All ordered pairs (s, d) are looked at: s leaves and d takes all its substreams. Of the remaining executors' projected
 latencies, sorted in descending order, the lexicographically smallest wins, the first pair on ties.
@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rheostat.policies.streamswitch.executor import Executor
-from rheostat.policies.streamswitch.strategy import Strategy
+from rheostat.policies.streamswitch.model.executor import ExecutorModel
+from rheostat.policies.streamswitch.strategies.strategy import Strategy
 
 Floats = NDArray[np.float64]
 Change = tuple[Floats, Floats, Floats]
@@ -22,7 +22,7 @@ Change = tuple[Floats, Floats, Floats]
 _PAIRS_AT_ONCE = 1_000_000
 
 
-def scale_in(executors: Sequence[Executor], sources: Collection[int] | None = None) -> Strategy | None:
+def scale_in(executors: Sequence[ExecutorModel], sources: Collection[int] | None = None) -> Strategy | None:
     """The best pair, with the source among `sources` if they are given; None when there is no such pair."""
     rows = [n for n, each in enumerate(executors) if sources is None or each.id in sources]
     if len(executors) < 2 or not rows:
@@ -33,7 +33,7 @@ def scale_in(executors: Sequence[Executor], sources: Collection[int] | None = No
 
 
 def _best_of_each_block(
-    executors: Sequence[Executor], rows: NDArray[np.int64]
+    executors: Sequence[ExecutorModel], rows: NDArray[np.int64]
 ) -> Iterator[tuple[float, float, float, int, int]]:
     """The change of the best pair and its two positions, for as many sources at a time as fit into memory."""
     latencies_s = np.array([each.projected_s for each in executors])
@@ -42,13 +42,13 @@ def _best_of_each_block(
         chosen = rows[start : start + block]
         change = _changes(latencies_s[chosen, None], latencies_s, _together_s(executors, chosen))
         for entry in change:
-            entry[np.arange(chosen.size), chosen] = np.inf  # nobody takes over from himself
+            entry[np.arange(chosen.size), chosen] = np.inf  # no executor takes over from itself
         row, target = divmod(_first_least(change), len(executors))
         first, second, third = (float(entry[row, target]) for entry in change)
         yield first, second, third, int(chosen[row]), target
 
 
-def _together_s(executors: Sequence[Executor], rows: NDArray[np.int64]) -> Floats:
+def _together_s(executors: Sequence[ExecutorModel], rows: NDArray[np.int64]) -> Floats:
     """L_d(λ_s + λ_d): a row for each source, a column for each target."""
     capacities = [each.capacity for each in executors]
     loads = np.array([each.arrival_rate for each in executors])

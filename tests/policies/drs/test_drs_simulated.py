@@ -9,7 +9,7 @@ from rheostat.experiments.simulate import simulate
 from rheostat.journal import Journal
 from rheostat.replay import replay
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
 
 LOGOS = """
 name = "three operators, badly split"

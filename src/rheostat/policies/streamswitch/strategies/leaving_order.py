@@ -1,6 +1,6 @@
-"""Which substreams leave an overloaded executor (StreamSwitch, FindOptimalSubstreams).
+"""Leaving order: which substreams leave an overloaded executor (StreamSwitch, FindOptimalSubstreams).
 
-The order is fixed, so that those go first which suffer least: a move pauses them. What is chosen is how many of them.
+The order is fixed: a move pauses substreams, and those with the least latency go first. What is chosen is how many.
 The more leave, the better for the source and the worse for the target: the larger of the two projected latencies is
 least where they cross, and a binary search finds that.
 """
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from rheostat.policies.streamswitch.capacity import Capacity, Stress
-from rheostat.policies.streamswitch.executor import Executor, Substream
+from rheostat.policies.streamswitch.model.capacity import Capacity, Stress
+from rheostat.policies.streamswitch.model.executor import ExecutorModel, Substream
 
 
 class Prefix(NamedTuple):
@@ -21,11 +21,11 @@ class Prefix(NamedTuple):
     length: int
 
 
-class Leaving:
+class LeavingSubstreams:
     """The substreams of `source` in the order in which they would leave, with the loads that go and stay: sorted
     once, then O(log |K_s|) for each target."""
 
-    def __init__(self, source: Executor) -> None:
+    def __init__(self, source: ExecutorModel) -> None:
         self.source = source
         self.order = leaving_order(source.substreams)
         rates = [substream.arrival_rate for substream in self.order]

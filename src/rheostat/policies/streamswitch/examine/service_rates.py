@@ -1,4 +1,4 @@
-"""μ_i of the executors of a pool: averaged completions per useful second (StreamSwitch 4.2)."""
+"""Service rates: μ_i of the executors of a pool, averaged completions per useful second (StreamSwitch 4.2)."""
 
 from collections.abc import Iterable
 
@@ -26,7 +26,7 @@ class ServiceRates:
         self._seen = False
 
     def update(self, states: Iterable[ExecutorState], planned: Iterable[int], whole: float | None = None) -> None:
-        """One more look; `whole` is the mean rate of an executor, for plants that do not tell them apart."""
+        """Add one more turn; `whole` is the mean rate of an executor, for plants that do not measure each of them."""
         listed = {state.id: state for state in states}
         for number, state in listed.items():
             if number not in self._executors:
@@ -58,17 +58,17 @@ class ServiceRates:
 
 
 class _Rate:
-    """One executor. `settled` is its rate once as many records have completed as the average remembers slots, 1/η;
-    `first` is what fewer say.
+    """One executor. `settled` is its rate once 1/η records have completed, as many as the average covers slots; `first`
+    is the rate before that.
 
-    A slot in which nothing completes says nothing yet: its useful time counts when the next record completes.
+    A slot in which nothing completes is not used yet: its useful time counts when the next record completes.
     """
 
     def __init__(self, eta: float, *, new: bool) -> None:
         self._eta = eta
         self._last: tuple[float, float] | None = (0.0, 0.0) if new else None
         self._instance: str | None = None
-        self._completed, self._busy_s, self._seen = 0.0, 0.0, 0.0
+        self._completed, self._busy_s, self._records = 0.0, 0.0, 0.0
         self.settled: float | None = None
 
     @property
@@ -83,9 +83,9 @@ class _Rate:
             self._instance = state.instance
             self._forget()
         if completed is not None and busy_s is not None:
-            self._see(completed, busy_s)
+            self._add_reading(completed, busy_s)
 
-    def _see(self, completed: float, busy_s: float) -> None:
+    def _add_reading(self, completed: float, busy_s: float) -> None:
         before = self._last
         if before is None or completed < before[0] or busy_s < before[1]:
             self._forget()
@@ -97,13 +97,13 @@ class _Rate:
 
     def _add(self, completed: float, busy_s: float) -> None:
         enough = 1 / self._eta
-        old, new = (1.0, 1.0) if self._seen < enough else (1 - self._eta, self._eta)
+        old, new = (1.0, 1.0) if self._records < enough else (1 - self._eta, self._eta)
         self._completed = old * self._completed + new * completed
         self._busy_s = old * self._busy_s + new * busy_s
-        self._seen += completed
-        if self._seen >= enough:
+        self._records += completed
+        if self._records >= enough:
             self.settled = self.first
 
     def _forget(self) -> None:
-        """It was started anew: what is known is of another process."""
-        self._completed, self._busy_s, self._seen = 0.0, 0.0, 0.0
+        """It was restarted: the counters are of another process."""
+        self._completed, self._busy_s, self._records = 0.0, 0.0, 0.0

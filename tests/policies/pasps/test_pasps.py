@@ -27,7 +27,7 @@ from rheostat.topology import Operator, Source, Topology
 
 FIGURE_4 = Topology("figure 4", [Source("input"), *(Operator(f"o{n}", inputs="input") for n in (1, 2, 3))])
 LINE = Topology("line", [Source("input"), Operator("one", inputs="input"), Operator("two", inputs="one")])
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
 
 
 def decisions(plant: FakePlant, goal: Goal, policy: str, seconds: int, **options: Any) -> dict[float, list[Decision]]:

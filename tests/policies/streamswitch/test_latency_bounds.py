@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from rheostat.errors import ConfigError
 from rheostat.policies.registry import make_options, make_policy
-from rheostat.policies.streamswitch.bounds import Bounds
-from rheostat.policies.streamswitch.capacity import Capacity
+from rheostat.policies.streamswitch.latency_bounds import LatencyBounds, LatencyShares, heaviest_paths
+from rheostat.policies.streamswitch.model.capacity import Capacity
 from rheostat.policies.streamswitch.options import StreamSwitchOptions
 from rheostat.policies.streamswitch.policy import StreamSwitch
 from rheostat.policies.streamswitch.settings import Timing, thresholds, timing
-from rheostat.policies.streamswitch.shares import Shares, heaviest_ways
 from rheostat.sla import SLA, Goal
 from rheostat.topology import Operator, Source, Topology
 
@@ -55,14 +54,14 @@ def test_the_alert_is_always_below_the_bound(latency_s, service_rate, margin, ba
 
 
 def test_an_sla_below_two_batches_leaves_no_room():
-    with pytest.raises(ConfigError, match=r"a latency of 1s leaves no room: a batch lasts 600ms .* \(1.2s\)"):
+    with pytest.raises(ConfigError, match=r"a latency bound of 1s cannot be met: a batch lasts 600ms .* \(1.2s\)"):
         thresholds(options(), 1.0, Capacity(100.0, 0.2, batch_cost_s=0.6))
 
 
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        ({"l": "300ms"}, "l '300ms' is below two batches: choose at least 400ms"),
+        ({"l": "300ms"}, "l '300ms' is below two batches: choose 400ms or more"),
         ({"l": "3s"}, "l '3s' must be below the latency bound of 2s"),
     ],
 )
@@ -113,16 +112,16 @@ def test_a_slot_that_cannot_be_is_refused(delta, words):
 
 
 def test_a_latency_along_a_chain_is_shared_evenly_at_first():
-    assert Shares(2.0, CHAIN).bounds_s({}) == {"split": 1.0, "count": 1.0}
+    assert LatencyShares(2.0, CHAIN).bounds_s({}) == {"split": 1.0, "count": 1.0}
 
 
 def test_what_batches_need_is_given_first():
-    assert Shares(2.0, CHAIN).bounds_s({"count": 1.0}) == {"split": 0.5, "count": 1.5}
+    assert LatencyShares(2.0, CHAIN).bounds_s({"count": 1.0}) == {"split": 0.5, "count": 1.5}
 
 
 def test_a_latency_that_the_batches_use_up_leaves_no_room():
-    with pytest.raises(ConfigError, match=r"an end-to-end latency of 2s leaves no room: .* more than 2.1s"):
-        Shares(2.0, CHAIN).bounds_s({"count": 1.0, "split": 1.1})
+    with pytest.raises(ConfigError, match=r"an end-to-end latency of 2s cannot be met: .* more than 2.1s"):
+        LatencyShares(2.0, CHAIN).bounds_s({"count": 1.0, "split": 1.1})
 
 
 def success_rates(bounds_s, typical_s):
@@ -133,7 +132,7 @@ def success_rates(bounds_s, typical_s):
 @given(st.floats(0.05, 2), st.floats(0.05, 2), st.floats(0.05, 2))
 def test_shares_move_until_the_success_rates_are_equal(a, b, c):
     typical_s = {"a": a, "b": b, "c": c}
-    shares = Shares(1.0, {"a": ["b"], "b": ["c"], "c": []}, looks=1)
+    shares = LatencyShares(1.0, {"a": ["b"], "b": ["c"], "c": []}, interval=1)
     for _ in range(400):
         shares.judge(success_rates(shares.bounds_s({}), typical_s))
     bounds_s = shares.bounds_s({})
@@ -143,14 +142,14 @@ def test_shares_move_until_the_success_rates_are_equal(a, b, c):
 
 
 def test_shares_are_left_alone_while_all_succeed_alike():
-    shares = Shares(1.0, CHAIN, looks=2)
+    shares = LatencyShares(1.0, CHAIN, interval=2)
     for _ in range(10):
         shares.judge({"split": 1.0, "count": 1.0})
     assert shares.bounds_s({}) == {"split": 0.5, "count": 0.5}
 
 
 def test_an_operator_without_anything_to_judge_keeps_its_weight():
-    shares = Shares(1.0, CHAIN, looks=1)
+    shares = LatencyShares(1.0, CHAIN, interval=1)
     shares.judge({"split": 0.5, "count": None})
     assert shares.bounds_s({}) == {"split": 0.5, "count": 0.5}
 
@@ -171,13 +170,13 @@ def test_the_heaviest_way_through_an_operator_is_the_heaviest_of_all_ways(graph)
     edges, weights = graph
     ways = [way for start in edges for way in all_ways(edges, start)]
     brute = {name: max(sum(weights[step] for step in way) for way in ways if name in way) for name in edges}
-    assert heaviest_ways(edges, weights) == brute
+    assert heaviest_paths(edges, weights) == brute
 
 
 @given(graphs(), st.floats(0.5, 5))
 def test_whatever_way_a_record_takes_the_bounds_along_it_add_up_to_no_more_than_the_whole(graph, latency_s):
     edges, weights = graph
-    shares = Shares(latency_s, edges, looks=1)
+    shares = LatencyShares(latency_s, edges, interval=1)
     shares.judge({name: weight / 10 for name, weight in weights.items()})
     bounds_s = shares.bounds_s({name: 0.01 * weight for name, weight in weights.items()})
     for start in edges:
@@ -187,11 +186,11 @@ def test_whatever_way_a_record_takes_the_bounds_along_it_add_up_to_no_more_than_
 
 def test_the_operators_of_a_loop_are_one_step():
     edges = {"a": ["b"], "b": ["c"], "c": ["b", "d"], "d": []}
-    assert heaviest_ways(edges, dict.fromkeys(edges, 1.0)) == dict.fromkeys(edges, 4.0)
+    assert heaviest_paths(edges, dict.fromkeys(edges, 1.0)) == dict.fromkeys(edges, 4.0)
 
 
 def bounds(*slas, **told):
-    it = Bounds(Goal(TOPOLOGY, slas), options(**told))
+    it = LatencyBounds(Goal(TOPOLOGY, slas), options(**told))
     it.split({})
     return it
 

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from rheostat.measure.latency import Counts
-from rheostat.policies.streamswitch.examine import Examiner
-from rheostat.policies.streamswitch.service_rates import ServiceRates
+from rheostat.policies.streamswitch.examine.examiner import Examiner, StalledTimes
+from rheostat.policies.streamswitch.examine.operator_monitor import TurnCounter
+from rheostat.policies.streamswitch.examine.service_rates import ServiceRates
 from rheostat.policies.streamswitch.settings import Timing
-from rheostat.policies.streamswitch.turns import Turns
-from rheostat.policies.streamswitch.waiting import Waiting
 from rheostat.snapshot import ExecutorPhase, ExecutorState, OperatorState, Snapshot, SubstreamState
 from rheostat.topology import Operator
 
@@ -25,7 +24,7 @@ def snapshot(time_s, *counts, owners=(0, 1)):
 
 def examined(*rows, slots=2, turns=1):
     examiner = Examiner(KEYED, Timing(1.0 * turns, turns, slots))
-    return [examiner.look(turn, snapshot(float(turn), *row)) for turn, row in enumerate(rows)]
+    return [examiner.examine(turn, snapshot(float(turn), *row)) for turn, row in enumerate(rows)]
 
 
 def test_rates_are_those_of_the_window_and_not_smoothed():
@@ -48,7 +47,7 @@ def test_a_state_with_a_gap_at_its_end_is_not_valid_and_becomes_so_with_the_next
 
 def test_a_look_is_taken_only_at_the_end_of_a_slot():
     looks = examined(*[[(n, n), (n, n)] for n in range(7)], turns=3)
-    assert [look is not None for look in looks] == [True, False, False, True, False, False, True]
+    assert [examine is not None for examine in looks] == [True, False, False, True, False, False, True]
     assert looks[-1].arrival_rates.tolist() == [1, 1]
 
 
@@ -75,26 +74,26 @@ def test_a_stateless_operator_is_one_substream_and_lost_records_never_arrived():
     examiner = Examiner(stateless, Timing(1.0, 1, 2))
     for turn in range(3):
         count = OperatorState("map", arrived=30 * turn, completed=20 * turn, lost=10 * turn)
-        state = examiner.look(turn, Snapshot(float(turn), (count,)))
+        state = examiner.examine(turn, Snapshot(float(turn), (count,)))
     assert state.arrival_rates.tolist() == [20]
     assert state.overall_s() == 0.0
 
 
 def test_waiting_ends_when_something_completes_and_goes_on_while_nothing_is_known():
-    waiting = Waiting(1)
+    waiting = StalledTimes(1)
 
-    def look(time_s, arrived, completed):
+    def examine(time_s, arrived, completed):
         counts = Counts(np.array([float(arrived)]), np.array([float(completed)]), np.array([0]))
         return float(waiting.update(time_s, counts)[0])
 
     seen = [
-        look(0, 1, 0),
-        look(1, 2, 0),
-        look(2, "nan", "nan"),
-        look(3, 2, 0),
-        look(4, 2, 1),
-        look(5, 2, 1),
-        look(6, 2, 2),
+        examine(0, 1, 0),
+        examine(1, 2, 0),
+        examine(2, "nan", "nan"),
+        examine(3, 2, 0),
+        examine(4, 2, 1),
+        examine(5, 2, 1),
+        examine(6, 2, 2),
     ]
     assert seen == [0, 1, 2, 3, 0, 1, 0]
 
@@ -181,7 +180,7 @@ def test_a_plant_that_does_not_tell_executors_apart_gives_them_all_the_mean():
 
 
 def test_turns_that_were_left_out_are_counted_and_late_ones_are_not_counted_twice():
-    turns = Turns()
+    turns = TurnCounter()
     seen = []
     for time_s in (100.0, 101.0, 102.04, 103.0, 106.02, 107.0):
         turns.update(time_s)
@@ -190,7 +189,7 @@ def test_turns_that_were_left_out_are_counted_and_late_ones_are_not_counted_twic
 
 
 def test_a_period_that_turns_out_to_be_shorter_begins_anew():
-    turns = Turns()
+    turns = TurnCounter()
     for time_s in (0.0, 60.0, 61.0, 62.0):
         turns.update(time_s)
     assert (turns.period_s, turns.number, turns.era) == (1.0, 1, 2)

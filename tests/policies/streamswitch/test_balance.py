@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rheostat.policies.streamswitch.balance import balance, scale_out
-from rheostat.policies.streamswitch.capacity import Capacity
-from rheostat.policies.streamswitch.executor import Executor, Substream
-from rheostat.policies.streamswitch.prefix import Leaving, leaving_order
-from rheostat.policies.streamswitch.strategy import Strategy
+from rheostat.policies.streamswitch.model.capacity import Capacity
+from rheostat.policies.streamswitch.model.executor import ExecutorModel, Substream
+from rheostat.policies.streamswitch.strategies.balance import balance, scale_out
+from rheostat.policies.streamswitch.strategies.leaving_order import LeavingSubstreams, leaving_order
+from rheostat.policies.streamswitch.strategies.strategy import Strategy
 
 
 def executor(number, rates, trusted=80, *, first=None, latencies=None, **kind):
@@ -18,7 +18,7 @@ def executor(number, rates, trusted=80, *, first=None, latencies=None, **kind):
     start = 100 * number if first is None else first
     latencies = latencies or [0.1] * len(rates)
     substreams = [Substream(start + n, rate, latencies[n]) for n, rate in enumerate(rates)]
-    return Executor.serving(number, Capacity(trusted / 0.8, 0.2, **kind), substreams)
+    return ExecutorModel.serving(number, Capacity(trusted / 0.8, 0.2, **kind), substreams)
 
 
 rates = st.lists(st.integers(0, 60), max_size=8)
@@ -31,7 +31,7 @@ def pools(draw, most=5):
     cost = draw(batch_costs)
     count = draw(st.integers(1, most))
     return [
-        Executor.serving(
+        ExecutorModel.serving(
             number,
             Capacity(draw(speeds), 0.25, cost),
             [
@@ -61,13 +61,13 @@ def outcome(strategy, executors):
 @given(pools(most=2), speeds, st.integers(0, 60))
 def test_the_best_prefix_is_the_best_of_all_prefixes_and_the_shortest_of_those(pool, speed, load):
     source = pool[0]
-    target = Executor(99, Capacity(speed, 0.25, source.capacity.batch_cost_s), load)
+    target = ExecutorModel(99, Capacity(speed, 0.25, source.capacity.batch_cost_s), load)
     brute = [
         (max(source.without(each.id for each in moved).stress, target.capacity.stress(load + total)), len(moved))
         for moved in all_prefixes(source)
         for total in [sum(each.arrival_rate for each in moved)]
     ]
-    assert Leaving(source).best_for(target.capacity, load) == min(brute, default=None)
+    assert LeavingSubstreams(source).best_for(target.capacity, load) == min(brute, default=None)
 
 
 @given(pools())
@@ -216,7 +216,7 @@ def test_the_sort_is_the_only_part_that_looks_at_every_substream():
             return super().stress(arrival_rate)
 
     substreams = [Substream(n, 1.0, 0.1) for n in range(4096)]
-    source = Executor.serving(0, Counted(1000.0), substreams)
-    pool = [source, *(Executor.serving(n, Counted(1000.0), []) for n in range(1, 11))]
+    source = ExecutorModel.serving(0, Counted(1000.0), substreams)
+    pool = [source, *(ExecutorModel.serving(n, Counted(1000.0), []) for n in range(1, 11))]
     assert balance(pool, source) is not None
     assert len(looks) < 10 * 2 * (12 + 4) + 40

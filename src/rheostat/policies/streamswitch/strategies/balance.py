@@ -1,25 +1,25 @@
-"""The best load balance and the best scale-out (StreamSwitch, Algorithm 2, as corrected).
+"""Rebalancing and scale-out: which substreams leave an overloaded executor, and where they go (Algorithm 2, corrected).
 
-One sort of the source's substreams, then O(log |K_s|) for a scale-out and O(N log |K_s|) for a load balance.
+One sort of the source's substreams, then O(log |K_s|) for a scale-out and O(N log |K_s|) for a rebalancing.
 """
 
 from collections.abc import Sequence
 
-from rheostat.policies.streamswitch.capacity import Stress
-from rheostat.policies.streamswitch.executor import Executor
-from rheostat.policies.streamswitch.prefix import Leaving
-from rheostat.policies.streamswitch.strategy import Strategy
+from rheostat.policies.streamswitch.model.capacity import Stress
+from rheostat.policies.streamswitch.model.executor import ExecutorModel
+from rheostat.policies.streamswitch.strategies.leaving_order import LeavingSubstreams
+from rheostat.policies.streamswitch.strategies.strategy import Strategy
 
-_CALM: Stress = (0.0, 0.0)
+_NO_STRESS: Stress = (0.0, 0.0)
 
 
-def balance(executors: Sequence[Executor], source: Executor) -> Strategy | None:
+def balance(executors: Sequence[ExecutorModel], source: ExecutorModel) -> Strategy | None:
     """The substreams of `source`, and the executor they go to, for which the worst projected latency of all
     executors is least (then that of the two, then the first target).
 
-    None when nothing improves on leaving things as they are: both executors must be better off than `source` is now.
+    None when nothing improves: both executors must be better off than `source` is now.
     """
-    leaving = Leaving(source)
+    leaving = LeavingSubstreams(source)
     others = _Worst(executors, source)
     best: tuple[Stress, Stress] | None = None
     chosen: Strategy | None = None
@@ -33,10 +33,10 @@ def balance(executors: Sequence[Executor], source: Executor) -> Strategy | None:
     return chosen
 
 
-def scale_out(source: Executor, new: int) -> Strategy | None:
+def scale_out(source: ExecutorModel, new: int) -> Strategy | None:
     """The substreams of `source` that go to a new executor, number `new`, taken to be as fast; None when that
     does not help."""
-    leaving = Leaving(source)
+    leaving = LeavingSubstreams(source)
     prefix = leaving.best_for(source.capacity)
     if prefix is None or prefix.worst >= source.stress:
         return None
@@ -44,11 +44,11 @@ def scale_out(source: Executor, new: int) -> Strategy | None:
 
 
 class _Worst:
-    """The worst stress of all executors but the source and one other, without looking at all of them each time."""
+    """The worst stress of all executors but the source and one other, found without a pass over all of them."""
 
-    def __init__(self, executors: Sequence[Executor], source: Executor) -> None:
+    def __init__(self, executors: Sequence[ExecutorModel], source: ExecutorModel) -> None:
         stresses = sorted(((each.stress, each.id) for each in executors if each.id != source.id), reverse=True)
         self._two = stresses[:2]
 
-    def without(self, target: Executor) -> Stress:
-        return next((stress for stress, number in self._two if number != target.id), _CALM)
+    def without(self, target: ExecutorModel) -> Stress:
+        return next((stress for stress, number in self._two if number != target.id), _NO_STRESS)

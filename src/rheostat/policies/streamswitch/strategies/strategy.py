@@ -1,9 +1,9 @@
-"""A unit strategy (StreamSwitch 3.1): substreams that go from one executor to one other."""
+"""Strategy: substreams that go from one executor to one other (the unit strategy of StreamSwitch 3.1)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from rheostat.policies.streamswitch.executor import Executor, Substream
+from rheostat.policies.streamswitch.model.executor import ExecutorModel, Substream
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Strategy:
     def of(cls, moved: Iterable[Substream], source: int, target: int, *, source_leaves: bool = False) -> "Strategy":
         return cls(tuple(sorted(each.id for each in moved)), source, target, source_leaves)
 
-    def applied(self, executors: Sequence[Executor]) -> list[Executor]:
+    def applied(self, executors: Sequence[ExecutorModel]) -> list[ExecutorModel]:
         """The executors as they are projected to be under this strategy; a new one is like its source (3.4)."""
         source = next(each for each in executors if each.id == self.source)
         chosen = frozenset(self.substreams)
@@ -31,5 +31,5 @@ class Strategy:
         return after if target else [*after, changed[self.target]]
 
 
-def _new(number: int, source: Executor) -> Executor:
+def _new(number: int, source: ExecutorModel) -> ExecutorModel:
     return replace(source, id=number, arrival_rate=0.0, latency_s=0.0, substreams=())

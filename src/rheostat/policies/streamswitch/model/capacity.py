@@ -1,4 +1,4 @@
-"""What an executor is trusted with, and the latency that a load would have on it (StreamSwitch 4.2)."""
+"""Capacity: the load that an executor is trusted with, and the latency projected for a load (StreamSwitch 4.2)."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -30,8 +30,8 @@ class Capacity:
         object.__setattr__(self, "numerator", 1.0 if batch_s is None else LATENCY_IN_BATCHES * batch_s * trusted)
 
     def latency_s(self, arrival_rate: float) -> float:
-        """L_i under `arrival_rate`: it grows with it, and is infinite from (1−ε)μ on. Without arrivals it is 0, but
-        for the batches that others fill."""
+        """L_i under `arrival_rate`: it grows with it, and is infinite from (1−ε)μ on. Without arrivals it is 0, unless
+        batches cost something anyway."""
         if arrival_rate <= 0.0 and self.batch_cost_s is None:
             return 0.0
         spare = self.trusted_rate - arrival_rate
@@ -42,7 +42,7 @@ class Capacity:
         return latency_s, arrival_rate - self.trusted_rate if latency_s == math.inf else 0.0
 
     def latency_at_s(self, bound_s: float) -> float:
-        """What is really to be expected, margin apart, under the load for which `bound_s` is projected."""
+        """What is expected without the margin under the load for which `bound_s` is projected."""
         if self.batch_cost_s is None:
             load = self.trusted_rate - 1.0 / bound_s
         else:

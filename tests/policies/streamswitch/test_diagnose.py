@@ -7,28 +7,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rheostat.policies.streamswitch.capacity import Capacity
-from rheostat.policies.streamswitch.diagnose import Room, Treatment, diagnose
-from rheostat.policies.streamswitch.even import diagnose_evenly
-from rheostat.policies.streamswitch.executor import Executor, Substream
-from rheostat.policies.streamswitch.health import Health, Thresholds
-from rheostat.policies.streamswitch.scale_in import scale_in
-from rheostat.policies.streamswitch.strategy import Strategy
+from rheostat.policies.streamswitch.diagnose.even import diagnose_evenly
+from rheostat.policies.streamswitch.diagnose.keyed import ActionKind, SizeLimits, diagnose
+from rheostat.policies.streamswitch.model.capacity import Capacity
+from rheostat.policies.streamswitch.model.executor import ExecutorModel, Health, Substream, Thresholds
+from rheostat.policies.streamswitch.strategies.scale_in import scale_in
+from rheostat.policies.streamswitch.strategies.strategy import Strategy
 
 LIMITS = Thresholds(alert_s=0.1, latency_s=1.0)
-ROOM = Room(new=50)
+ROOM = SizeLimits(new=50)
 
 
 def executor(number, rates, trusted=80.0, latency_s=0.01):
     substreams = [Substream(100 * number + n, float(rate), 0.1) for n, rate in enumerate(rates)]
-    return Executor.serving(number, Capacity(trusted / 0.8, 0.2), substreams, latency_s)
+    return ExecutorModel.serving(number, Capacity(trusted / 0.8, 0.2), substreams, latency_s)
 
 
 @st.composite
 def pools(draw, least=1, most=6):
     cost, rates = draw(st.sampled_from([None, 0.25])), st.lists(st.integers(0, 40), max_size=4)
     return [
-        Executor.serving(
+        ExecutorModel.serving(
             number,
             Capacity(draw(st.sampled_from([20, 40, 100])), 0.2, cost),
             [Substream(10 * number + n, rate, 0.1) for n, rate in enumerate(draw(rates))],
@@ -95,13 +94,13 @@ def test_the_load_of_the_one_that_stays_is_that_of_both():
     pool = [executor(0, [70]), executor(1, [10])]
     assert pool[1].capacity.latency_s(2 * pool[1].arrival_rate) < LIMITS.latency_s
     assert remaining(pool, *pool) == [math.inf]
-    assert diagnose(pool, LIMITS, ROOM).treatment is Treatment.NOTHING
+    assert diagnose(pool, LIMITS, ROOM).action is ActionKind.HOLD
 
 
 def test_the_slow_executor_is_the_one_that_goes():
     pool = [executor(0, [10]), executor(1, [10], trusted=20), executor(2, [10])]
     found = diagnose(pool, LIMITS, ROOM)
-    assert (found.treatment, found.strategy) == (Treatment.SCALE_IN, Strategy((100,), 1, 0, source_leaves=True))
+    assert (found.action, found.strategy) == (ActionKind.SCALE_IN, Strategy((100,), 1, 0, source_leaves=True))
 
 
 def test_an_executor_without_substreams_goes_first():
@@ -110,22 +109,24 @@ def test_an_executor_without_substreams_goes_first():
 
 @given(pools())
 def test_nothing_is_relieved_unless_a_measured_latency_is_above_the_alert(pool):
-    if diagnose(pool, LIMITS, ROOM).treatment in (Treatment.BALANCE, Treatment.SCALE_OUT):
+    if diagnose(pool, LIMITS, ROOM).action in (ActionKind.REBALANCE, ActionKind.SCALE_OUT):
         assert any(each.latency_s > LIMITS.alert_s for each in pool)
 
 
 @given(pools())
 def test_nothing_is_saved_unless_every_executor_has_room(pool):
     found = diagnose(pool, LIMITS, ROOM)
-    if found.treatment is Treatment.SCALE_IN and found.health is Health.GOOD:
-        assert all(each.arrival_rate < each.capacity.trusted_rate for each in pool if each not in found.helpless)
-        assert LIMITS.overall(each for each in found.after if each not in found.helpless) is Health.GOOD
+    if found.action is ActionKind.SCALE_IN and found.health is Health.GOOD:
+        assert all(
+            each.arrival_rate < each.capacity.trusted_rate for each in pool if each not in found.overloaded_by_one
+        )
+        assert LIMITS.overall(each for each in found.after if each not in found.overloaded_by_one) is Health.GOOD
 
 
 @given(pools())
 def test_a_moderate_operator_is_left_alone(pool):
     if LIMITS.overall(pool) is Health.MODERATE:
-        assert diagnose(pool, LIMITS, ROOM).treatment is Treatment.NOTHING
+        assert diagnose(pool, LIMITS, ROOM).action is ActionKind.HOLD
 
 
 @given(pools())
@@ -140,7 +141,7 @@ def test_every_substream_is_on_exactly_one_executor_after_any_treatment(pool):
 @given(pools())
 def test_no_treatment_only_replaces_an_executor(pool):
     found = diagnose(pool, LIMITS, ROOM)
-    if found.treatment is Treatment.SCALE_OUT:
+    if found.action is ActionKind.SCALE_OUT:
         source = next(each for each in pool if each.id == found.strategy.source)
         assert 0 < len(found.strategy.substreams) < len(source.substreams)
         assert found.strategy.target == 50
@@ -148,18 +149,18 @@ def test_no_treatment_only_replaces_an_executor(pool):
 
 @given(pools())
 def test_bounds_are_kept(pool):
-    found = diagnose(pool, LIMITS, Room(new=50, more=False, fewer=False))
+    found = diagnose(pool, LIMITS, SizeLimits(new=50, more=False, fewer=False))
     assert {each.id for each in found.after} == {each.id for each in pool}
 
 
 def test_a_load_balance_that_cures_is_preferred_to_a_further_executor():
     found = diagnose([executor(0, [30, 30, 30], latency_s=2), executor(1, [10])], LIMITS, ROOM)
-    assert (found.treatment, found.strategy) == (Treatment.BALANCE, Strategy((0,), 0, 1))
+    assert (found.action, found.strategy) == (ActionKind.REBALANCE, Strategy((0,), 0, 1))
 
 
 def test_a_load_balance_that_leaves_the_operator_severe_gives_way_to_a_scale_out():
     found = diagnose([executor(0, [30] * 6, latency_s=2), executor(1, [60])], LIMITS, ROOM)
-    assert (found.treatment, found.strategy) == (Treatment.SCALE_OUT, Strategy((0, 1, 2), 0, 50))
+    assert (found.action, found.strategy) == (ActionKind.SCALE_OUT, Strategy((0, 1, 2), 0, 50))
 
 
 def test_of_several_severe_executors_the_one_with_the_largest_projection_is_relieved():
@@ -168,53 +169,53 @@ def test_of_several_severe_executors_the_one_with_the_largest_projection_is_reli
 
 
 def test_without_room_for_another_executor_the_best_balance_must_do():
-    found = diagnose([executor(0, [30] * 6, latency_s=2), executor(1, [60])], LIMITS, Room(50, more=False))
-    assert found.treatment is Treatment.BALANCE
-    assert found.note == "a further executor would be needed but is not allowed"
+    found = diagnose([executor(0, [30] * 6, latency_s=2), executor(1, [60])], LIMITS, SizeLimits(50, more=False))
+    assert found.action is ActionKind.REBALANCE
+    assert found.note == "one more executor is needed but not allowed"
 
 
 def test_a_substream_that_is_too_heavy_keeps_its_place_and_its_neighbours_leave():
     pool = [executor(0, [10, 100, 10], latency_s=2), executor(1, [10]), executor(2, [70])]
     found = diagnose(pool, LIMITS, ROOM)
-    assert (found.treatment, found.strategy) == (Treatment.BALANCE, Strategy((0, 2), 0, 1))
+    assert (found.action, found.strategy) == (ActionKind.REBALANCE, Strategy((0, 2), 0, 1))
 
 
 def test_its_neighbours_get_a_new_executor_when_nobody_has_room_for_them():
     pool = [executor(0, [10, 100, 10], latency_s=2), executor(1, [78])]
     found = diagnose(pool, LIMITS, ROOM)
-    assert (found.treatment, found.strategy) == (Treatment.SCALE_OUT, Strategy((0, 2), 0, 50))
+    assert (found.action, found.strategy) == (ActionKind.SCALE_OUT, Strategy((0, 2), 0, 50))
 
 
 def test_two_substreams_that_are_too_heavy_are_parted():
     found = diagnose([executor(0, [100, 90], latency_s=2)], LIMITS, ROOM)
-    assert (found.treatment, found.strategy) == (Treatment.SCALE_OUT, Strategy((1,), 0, 50))
+    assert (found.action, found.strategy) == (ActionKind.SCALE_OUT, Strategy((1,), 0, 50))
 
 
 def test_once_it_is_alone_its_executor_is_left_out_and_the_others_are_treated_as_usual():
     lost = executor(0, [100, 0], latency_s=9)
     saved = diagnose([lost, executor(1, [10]), executor(2, [10])], LIMITS, ROOM)
-    assert (saved.treatment, saved.strategy.source, saved.helpless) == (Treatment.SCALE_IN, 1, (lost,))
+    assert (saved.action, saved.strategy.source, saved.overloaded_by_one) == (ActionKind.SCALE_IN, 1, (lost,))
     relieved = diagnose([lost, executor(1, [50, 50], latency_s=2), executor(2, [10])], LIMITS, ROOM)
-    assert (relieved.treatment, relieved.strategy) == (Treatment.BALANCE, Strategy((100,), 1, 2))
+    assert (relieved.action, relieved.strategy) == (ActionKind.REBALANCE, Strategy((100,), 1, 2))
     nothing = diagnose([lost], LIMITS, ROOM)
-    assert (nothing.treatment, nothing.helpless) == (Treatment.NOTHING, (lost,))
+    assert (nothing.action, nothing.overloaded_by_one) == (ActionKind.HOLD, (lost,))
 
 
 def test_nothing_moves_to_an_executor_that_cannot_be_helped():
     lost = executor(0, [100], latency_s=9)
     found = diagnose([lost, executor(1, [50, 50], latency_s=2)], LIMITS, ROOM)
-    assert (found.treatment, found.strategy.target) == (Treatment.SCALE_OUT, 50)
+    assert (found.action, found.strategy.target) == (ActionKind.SCALE_OUT, 50)
 
 
 def test_a_slow_executor_leaves_its_only_substream_to_a_fast_one():
     pool = [executor(0, [50], trusted=40, latency_s=2), executor(1, [10])]
     found = diagnose(pool, LIMITS, ROOM)
-    assert (found.treatment, found.strategy) == (Treatment.SCALE_IN, Strategy((0,), 0, 1, source_leaves=True))
+    assert (found.action, found.strategy) == (ActionKind.SCALE_IN, Strategy((0,), 0, 1, source_leaves=True))
 
 
 def even(rates, speeds=None, latency_s=0.01, cost_s=None):
     speeds = speeds or [100] * len(rates)
-    return [Executor(n, Capacity(speeds[n], 0.2, cost_s), float(rate), latency_s) for n, rate in enumerate(rates)]
+    return [ExecutorModel(n, Capacity(speeds[n], 0.2, cost_s), float(rate), latency_s) for n, rate in enumerate(rates)]
 
 
 def one_by_one(executors):
@@ -223,18 +224,18 @@ def one_by_one(executors):
 
 def test_an_even_load_is_shared_by_one_more_executor():
     found = diagnose_evenly(even([90, 90], latency_s=2), LIMITS, ROOM, one_by_one)
-    assert found.treatment is Treatment.SCALE_OUT
+    assert found.action is ActionKind.SCALE_OUT
     assert [(each.id, each.arrival_rate) for each in found.after] == [(0, 60), (1, 60), (50, 60)]
 
 
 def test_the_slowest_executor_of_an_even_load_leaves_if_the_rest_stays_good():
     pool = even([20, 20, 20], [100, 50, 100])
     found = diagnose_evenly(pool, LIMITS, ROOM, one_by_one)
-    assert (found.treatment, [each.id for each in found.after]) == (Treatment.SCALE_IN, [0, 2])
-    assert diagnose_evenly(even([60, 60]), LIMITS, ROOM, one_by_one).treatment is Treatment.NOTHING
+    assert (found.action, [each.id for each in found.after]) == (ActionKind.SCALE_IN, [0, 2])
+    assert diagnose_evenly(even([60, 60]), LIMITS, ROOM, one_by_one).action is ActionKind.HOLD
 
 
 def test_a_further_executor_that_makes_batches_longer_is_not_added():
     pool = even([1, 1], latency_s=9, cost_s=1.0)
     found = diagnose_evenly(pool, LIMITS, ROOM, lambda executors: executors / 2)
-    assert (found.treatment, found.note) == (Treatment.NOTHING, "a further executor would not help")
+    assert (found.action, found.note) == (ActionKind.HOLD, "one more executor would not help")
