@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rheostat.decision import Effect, Hold, Scale
 from rheostat.plan import Plan, PoolPlan
-from rheostat.policies.drs.variants import under_load
+from rheostat.policies.drs.network_variants import under_load
 from rheostat.queueing import MicroBatch, Network, assign_processors, min_processors, mmk
 from rheostat.sla import Budget
 from rheostat.snapshot import StreamState
@@ -33,14 +33,17 @@ def test_the_reason_has_the_numbers_and_the_effect_is_predicted():
     assert isinstance(a, Scale)
     assert a.predicted == Effect(latency_s=mmk(10, 4).sojourn_s(5), utilisation=0.5, executors=5)
     assert b.reason == a.reason
-    assert "9 executors are best used so: a 4 → 5, b 5 → 4 (9 executors in all; " in a.reason
-    assert "predicted, by the model " in a.reason
+    assert (
+        "least latency for 9 executors: scale out a 4 -> 5, scale in b 5 -> 4, 9 executors in all, predicted latency "
+        in a.reason
+    )
+    assert a.reason.endswith(" by the model alone)")
 
 
 def test_the_optimum_is_left_as_it_is():
     decisions = decide(goal(AB, total=9), RATES, {"a": 5, "b": 4})
     assert all(isinstance(decision, Hold) for decision in decisions)
-    assert decisions[0].reason == "9 executors are best used so, as it is"
+    assert decisions[0].reason == "least latency for 9 executors, which is what runs: hold"
 
 
 def test_what_is_not_yet_spent_of_k_max_is_spent_and_what_is_beyond_it_is_given_back():
@@ -72,8 +75,8 @@ def test_a_shortage_is_answered_by_the_fewest_executors_that_meet_t_max():
     best = min_processors(NETWORK, 0.6)
     assert estimate_s > 0.6
     assert sizes(decisions) == best.executors
-    assert "is above T_max 600ms; " in decisions[0].reason
-    assert f"{best.total()} executors are the fewest that keep it within T_max" in decisions[0].reason
+    assert "> T_max 600ms; " in decisions[0].reason
+    assert f"{best.total()} executors are the fewest predicted to meet T_max" in decisions[0].reason
 
 
 def test_a_latency_of_exactly_t_max_is_met():
@@ -86,7 +89,7 @@ def test_below_t_min_executors_are_removed_as_far_as_t_max_allows():
     decisions = decide(goal(AB, latency="1s"), RATES, plan, latency_s=latency_s, options={"t_min": "450ms"})
     assert latency_s < 0.45
     assert sizes(decisions) == min_processors(NETWORK, 1.0).executors
-    assert "is below T_min 450ms; " in decisions[0].reason
+    assert "< T_min 450ms; " in decisions[0].reason
 
 
 def test_between_t_min_and_t_max_the_same_number_is_split_better():
@@ -101,7 +104,7 @@ def test_an_overload_is_answered_before_it_shows_in_the_latency():
     rates = {"a": (13.0, 4.0), "b": (13.0, 6.0)}
     decisions = decide(goal(AB, latency="2s"), rates, {"a": 3, "b": 3}, latency_s=0.5)
     assert scaled(decisions)["a"] >= 4
-    assert "the load is more than what runs can serve" in decisions[0].reason
+    assert "the load is more than the executors can serve" in decisions[0].reason
 
 
 def test_nothing_is_removed_on_a_latency_that_was_not_measured():
@@ -119,7 +122,7 @@ def test_what_t_max_needs_is_not_more_than_k_max():
     wanted = goal(AB, latency="450ms", total=7)
     decisions = decide(wanted, RATES, {"a": 3, "b": 2}, latency_s=NETWORK.expected_latency_s((3, 2)))
     assert sizes(decisions) == assign_processors(NETWORK, 7).executors
-    assert "no allowed number keeps it within T_max" in decisions[0].reason
+    assert "no allowed number is predicted to meet T_max" in decisions[0].reason
 
 
 def test_a_shortage_that_the_model_does_not_see_gets_one_executor_more():
@@ -174,7 +177,7 @@ def test_in_a_shortage_the_same_number_is_split_anew_only_where_that_is_worth_th
     dear = decide(wanted, RATES, plan, latency_s=1.0, options={"reallocation_cost": "10s"})
     assert sizes(cheap) == assign_processors(NETWORK, 9).executors
     assert not scaled(dear)
-    assert "does not make up for a stop of 10s" in dear[0].reason
+    assert "do not outweigh a stop of 10s" in dear[0].reason
 
 
 @settings(deadline=None, max_examples=100)
@@ -236,7 +239,7 @@ def test_where_there_are_batches_the_micro_batch_model_is_used():
     decisions = policy.decide(now)
     slow_s = MicroBatch(400, 200, 0.2).sojourn_s(3) * 0.5 / MicroBatch(400, 200, 0.2).sojourn_s(4)
     assert scaled(decisions) == {"a": 3}
-    assert f"{slow_s * 1000:.0f}ms predicted" in decisions[0].reason
+    assert f"predicted latency {slow_s * 1000:.0f}ms" in decisions[0].reason
 
 
 def test_above_t_max_nothing_is_removed_even_where_the_model_has_executors_do_harm():
@@ -248,7 +251,7 @@ def test_above_t_max_nothing_is_removed_even_where_the_model_has_executors_do_ha
     policy.decide(later(now, 1.0))
     decisions = policy.decide(later(now, 2.0))
     assert not scaled(decisions)
-    assert "the model would rather have 4 executors, but not now" in decisions[0].reason
+    assert "the model asks for 4 executors only: hold until it recovers" in decisions[0].reason
 
 
 def test_nothing_is_removed_before_latency_is_measured_even_where_the_model_has_executors_do_harm():
@@ -259,12 +262,12 @@ def test_nothing_is_removed_before_latency_is_measured_even_where_the_model_has_
     policy.decide(later(now, 1.0))
     decisions = policy.decide(later(now, 2.0))
     assert not scaled(decisions)
-    assert "nothing is removed before latency is measured" in decisions[0].reason
+    assert "no executor is removed before latency is measured" in decisions[0].reason
 
 
 def test_a_model_of_batches_waits_until_one_is_measured():
     [a] = decide(goal(ONE, total=5), {"a": (400.0, 200.0)}, {"a": 4}, options={"model": "microbatch"})
-    assert a == Hold(pool="a", reason="what a batch of a costs could not be measured yet")
+    assert a == Hold(pool="a", reason="the cost of a batch of a was not measured yet: hold")
 
 
 # --- what is not known
@@ -273,9 +276,9 @@ def test_a_model_of_batches_waits_until_one_is_measured():
 @pytest.mark.parametrize(
     ("rates", "external_rate", "words"),
     [
-        ({"a": (None, 4.0), "b": (10.0, 6.0)}, 10.0, "the arrivals at 'a' could not be measured"),
-        ({"a": (10.0, 4.0), "b": (10.0, None)}, 10.0, "the service rate of 'b' could not be measured yet"),
-        ({"a": (10.0, 4.0), "b": (10.0, 6.0)}, 0.0, "nothing enters, and what is on its way"),
+        ({"a": (None, 4.0), "b": (10.0, 6.0)}, 10.0, "the arrival rate of 'a' was not measured"),
+        ({"a": (10.0, 4.0), "b": (10.0, None)}, 10.0, "the service rate of 'b' was not measured yet"),
+        ({"a": (10.0, 4.0), "b": (10.0, 6.0)}, 0.0, "nothing enters, and records on their way"),
     ],
 )
 def test_what_is_not_known_is_named_and_everything_holds(rates, external_rate, words):
@@ -290,7 +293,7 @@ def test_an_unknown_rate_from_outside_holds():
     measures = seen.measures
     unknown = type(measures)(measures.interval_s, measures.operators, None, None)
     decisions = policy.decide(type(seen)(seen.snapshot, unknown, seen.plan))
-    assert decisions[0].reason == "the rate from outside could not be measured"
+    assert decisions[0].reason == "the rate at the sources was not measured: hold"
 
 
 def test_a_service_rate_is_remembered_while_nothing_completes():
@@ -306,7 +309,7 @@ def test_a_service_rate_is_remembered_while_nothing_completes():
 
 def test_it_waits_while_a_change_is_under_way_anywhere():
     decisions = decide(goal(AB, total=9), RATES, {"a": 4, "b": 5}, settling=["b"])
-    assert [decision.reason for decision in decisions] == ["a change of b is still under way"] * 2
+    assert [decision.reason for decision in decisions] == ["pool b is still settling: hold"] * 2
 
 
 def test_after_an_act_it_waits_for_measures_of_the_new_plan_alone():
@@ -325,7 +328,8 @@ def test_t_ra_passes_between_two_acts_and_before_the_first():
     start = observe(AB, RATES, {"a": 4, "b": 5}, time_s=100.0)
     [early, _] = policy.decide(start)
     assert isinstance(early, Hold)
-    assert early.reason.startswith("T_ra: 10s must pass until the next act; 9 executors are best used so: a 4 → 5")
+    assert early.reason.startswith("least latency for 9 executors: scale out a 4 -> 5")
+    assert early.reason.endswith("; T_ra of 10s, 10s left: hold")
     assert not scaled(policy.decide(later(start, 9)))
     first = policy.decide(later(start, 10))
     assert scaled(first) == {"a": 5, "b": 4}
@@ -342,7 +346,8 @@ def test_t_ra_forever_only_recommends():
     for turn in range(1000, 4000, 1000):
         [a, _] = policy.decide(later(start, turn))
         assert isinstance(a, Hold)
-        assert a.reason.startswith("T_ra is forever: this is only recommended; 9 executors are best used so: a 4 → 5")
+        assert a.reason.startswith("least latency for 9 executors: scale out a 4 -> 5")
+        assert a.reason.endswith("; T_ra is forever, this is only a recommendation: hold")
 
 
 def test_t_m_passes_between_two_looks():
@@ -350,7 +355,7 @@ def test_t_m_passes_between_two_looks():
     calm = observe(AB, RATES, {"a": 5, "b": 4}, time_s=0.0)
     policy.decide(calm)
     changed = observe(AB, {"a": (10.0, 6.0), "b": (10.0, 4.0)}, {"a": 5, "b": 4}, time_s=30.0)
-    assert policy.decide(changed)[0].reason == "T_m: looks again in 30s"
+    assert policy.decide(changed)[0].reason == "T_m of 1m: hold for 30s"
     assert scaled(policy.decide(later(changed, 30))) == {"a": 4, "b": 5}
 
 
@@ -365,8 +370,8 @@ def test_an_act_that_does_not_make_up_for_its_cost_is_not_made():
     )
     assert scaled(cheap)
     assert not scaled(dear)
-    assert "does not make up for a stop of 10s" in dear[0].reason
-    assert "only recommended" in patient[0].reason
+    assert "do not outweigh a stop of 10s" in dear[0].reason
+    assert "only a recommendation" in patient[0].reason
 
 
 def test_executors_are_not_removed_where_the_stop_would_break_the_promise():

@@ -2,7 +2,7 @@ from rheostat.decision import Hold, Move, Scale, Transfer
 from rheostat.measure.measures import Measures
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
-from rheostat.policies.drs.pace import Pace
+from rheostat.policies.drs.pacing import Pacing
 from rheostat.policies.observation import Observation
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
@@ -88,14 +88,14 @@ def test_load_balance_neither_adds_nor_removes_executors():
     assert isinstance(decision, Move)
 
 
-def test_a_move_is_not_an_act_that_drs_waits_after():
-    pace = Pace(t_ra_s=10.0, t_m_s=0.0, smoothing="window:3")
+def test_a_move_is_no_action_that_drs_waits_after():
+    pace = Pacing(t_ra_s=10.0, t_m_s=0.0, smoothing="window:3")
     plan = Plan.initial(TOPOLOGY, 2)
     moved = plan.after(Move(operator="count", transfers=(Transfer((0, 1), 0, 1),), reason="skew"))
     for time_s, now in ((0.0, plan), (5.0, moved)):
-        pace.see(Observation(Snapshot(time_s, ()), Measures(5.0, {}), now))
-    assert pace.blind() is None
-    assert pace.too_soon() == "T_ra: 5s must pass until the next act"
+        pace.update(Observation(Snapshot(time_s, ()), Measures(5.0, {}), now))
+    assert pace.why_wait() is None
+    assert pace.too_soon() == "T_ra of 10s, 5s left"
 
 
 def test_switched_substreams_follow_one_executor_at_a_time():
@@ -107,7 +107,7 @@ def test_switched_substreams_follow_one_executor_at_a_time():
     [moved] = decision.transfers
     assert (moved.source, moved.target) == (0, 2)
     assert moved.substreams == (0, 1)
-    assert "are best used so" in decision.reason
+    assert "least latency for" in decision.reason
 
 
 def test_switched_substreams_of_the_executor_that_leaves_go_to_one_other():

@@ -4,7 +4,7 @@ import pytest
 from drs_observations import chain, goal
 
 from rheostat.errors import ConfigError
-from rheostat.policies.drs.options import DrsOptions, Limits, limits_of
+from rheostat.policies.drs.options import DrsLimits, DrsOptions, limits_of
 from rheostat.policies.registry import make_policy, options_of, policy_class
 from rheostat.sla import SLA, Goal
 
@@ -16,7 +16,7 @@ def limits(wanted, **options):
 
 
 def test_the_goal_says_what_is_left_out():
-    assert limits(goal(AB, latency="2s", total=12)) == Limits(
+    assert limits(goal(AB, latency="2s", total=12)) == DrsLimits(
         k_max=12, t_max_s=2.0, t_min_s=pytest.approx(0.9), t_ra_s=0.0, t_m_s=0.0, cost_s=0.5
     )
 

@@ -8,13 +8,12 @@ from drs_observations import chain
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rheostat.policies.drs.best_effort import bearable_share
-from rheostat.policies.drs.correction import Line, Ratio, Regression, correction_named
+from rheostat.policies.drs.correction import Correction, Ratio, Regression, correction_named
 from rheostat.policies.drs.demand import Demand
-from rheostat.policies.drs.pace import periods_smoothed
+from rheostat.policies.drs.network_variants import servable_share, with_margin, with_share
+from rheostat.policies.drs.pacing import periods_smoothed
+from rheostat.policies.drs.problems import why_not_affordable, why_not_worth_it
 from rheostat.policies.drs.routes import Routes
-from rheostat.policies.drs.variants import with_margin, with_share
-from rheostat.policies.drs.worth import not_bearable, not_worth_it
 from rheostat.queueing import MicroBatch, Network, Station, mmk
 from rheostat.snapshot import OperatorState, Snapshot, StreamState
 from rheostat.topology import Operator, Source, Topology
@@ -73,17 +72,17 @@ def test_arrivals_follow_from_the_sources_and_what_streams_carried_on():
     )
     routes = Routes(topology)
     edges = [("x", "a"), ("y", "a"), ("a.left", "b"), ("a.right", "c"), ("b", "c")]
-    routes.see(seen(0, {"a": 0, "b": 0, "c": 0}, dict.fromkeys(edges, 0)))
+    routes.update(seen(0, {"a": 0, "b": 0, "c": 0}, dict.fromkeys(edges, 0)))
     grown = dict(zip(edges, (300, 100, 600, 200, 60), strict=True))
-    routes.see(seen(1, {"a": 400, "b": 600, "c": 260}, grown))
+    routes.update(seen(1, {"a": 400, "b": 600, "c": 260}, grown))
     assert routes.arrival_rates(80.0) == pytest.approx({"a": 80.0, "b": 120.0, "c": 40.0 + 12.0})
 
 
 def test_behind_a_bottleneck_the_load_is_what_would_come_without_it():
     topology = chain("a", "b")
     routes = Routes(topology)
-    routes.see(seen(0, {"a": 0, "b": 0}, {("in", "a"): 0, ("a", "b"): 0}))
-    routes.see(seen(1, {"a": 100, "b": 500}, {("in", "a"): 400, ("a", "b"): 500}))
+    routes.update(seen(0, {"a": 0, "b": 0}, {("in", "a"): 0, ("a", "b"): 0}))
+    routes.update(seen(1, {"a": 100, "b": 500}, {("in", "a"): 400, ("a", "b"): 500}))
     assert routes.arrival_rates(400.0) == pytest.approx({"a": 400.0, "b": 2000.0})
 
 
@@ -91,8 +90,8 @@ def test_a_loop_is_solved_and_one_that_seems_to_grow_for_ever_says_nothing():
     topology = Topology("loop", [Source("in"), Operator("a", inputs=["in", "a"], selectivity=0.5)])
     routes = Routes(topology)
     assert routes.arrival_rates(10.0) == pytest.approx({"a": 20.0})
-    routes.see(seen(0, {"a": 0}, {("in", "a"): 0, ("a", "a"): 0}))
-    routes.see(seen(1, {"a": 10}, {("in", "a"): 10, ("a", "a"): 12}))
+    routes.update(seen(0, {"a": 0}, {("in", "a"): 0, ("a", "a"): 0}))
+    routes.update(seen(1, {"a": 10}, {("in", "a"): 10, ("a", "a"): 12}))
     assert routes.arrival_rates(10.0) is None
 
 
@@ -106,13 +105,13 @@ def test_several_sources_without_rows_cannot_be_told_apart():
 
 def test_the_ratio_is_measured_over_estimated_and_1_where_one_of_them_says_nothing():
     ratio = Ratio()
-    assert ratio.update(3.0, 6.0) == Line(0.5)
-    assert ratio.update(None, 6.0) == ratio.update(3.0, math.inf) == ratio.update(3.0, 0.0) == Line()
+    assert ratio.update(3.0, 6.0) == Correction(0.5)
+    assert ratio.update(None, 6.0) == ratio.update(3.0, math.inf) == ratio.update(3.0, 0.0) == Correction()
 
 
 def test_a_regression_finds_the_line_and_keeps_it_when_the_estimate_becomes_infinite():
     regression = Regression()
-    assert regression.update(2.0, 4.0) == Line(0.5)
+    assert regression.update(2.0, 4.0) == Correction(0.5)
     regression = Regression()
     for estimate_s in (1.0, 2.0, 3.0):
         regression.update(0.3 + 0.25 * estimate_s, estimate_s)
@@ -125,27 +124,27 @@ def test_a_regression_that_falls_is_not_believed():
     regression = Regression()
     for estimate_s in (1.0, 2.0, 3.0):
         line = regression.update(10 - estimate_s, estimate_s)
-    assert line == Line(7.0 / 3.0)
+    assert line == Correction(7.0 / 3.0)
 
 
 def test_without_correction_the_estimate_stands():
-    assert correction_named("none").update(3.0, 6.0) == Line()
+    assert correction_named("none").update(3.0, 6.0) == Correction()
 
 
 # --- the rest
 
 
 def test_a_gain_in_latency_is_weighed_against_the_records_that_a_stop_holds_up():
-    assert not_worth_it(2.0, 1.5, 1.0, 6.0) is None
-    assert not_worth_it(2.0, 1.5, 1.0, 5.0) == "500ms less for 5s does not make up for a stop of 1s"
-    assert not_worth_it(math.inf, 1.5, 100.0, 1.0) is None
-    assert not_worth_it(2.0, 1.999, 0.0, 1.0) is None
+    assert why_not_worth_it(2.0, 1.5, 1.0, 6.0) is None
+    assert why_not_worth_it(2.0, 1.5, 1.0, 5.0) == "500ms less for 5s do not outweigh a stop of 1s"
+    assert why_not_worth_it(math.inf, 1.5, 100.0, 1.0) is None
+    assert why_not_worth_it(2.0, 1.999, 0.0, 1.0) is None
 
 
 def test_with_the_stop_that_it_costs_a_removal_must_keep_t_max():
-    assert not_bearable(0.5, 1.4, 1.5, 1.0, 10.0) is None
-    assert not_bearable(0.5, 1.4, 1.5, 1.0, 9.9) == "with a stop of 1s it would be 1.5s over the next 9.9s"
-    assert not_bearable(0.5, 1.5, 1.5, 0.0, 1.0) is None
+    assert why_not_affordable(0.5, 1.4, 1.5, 1.0, 10.0) is None
+    assert why_not_affordable(0.5, 1.4, 1.5, 1.0, 9.9) == "with a stop of 1s it would be 1.5s for the next 9.9s"
+    assert why_not_affordable(0.5, 1.5, 1.5, 0.0, 1.0) is None
 
 
 def test_margins_and_shares_change_every_operator_alike():
@@ -158,9 +157,9 @@ def test_margins_and_shares_change_every_operator_alike():
 
 def test_the_bearable_share_is_that_of_the_tightest_bound():
     network = Network((Station("a", mmk(100, 10), most=5), Station("b", mmk(100, 10))), 100.0)
-    assert bearable_share(network) == pytest.approx(0.5, abs=1e-5)
-    assert bearable_share(network, 4) == pytest.approx(0.2, abs=1e-5)
-    assert bearable_share(Network.of(1.0, a=mmk(1, 10)), 1) == 1.0
+    assert servable_share(network) == pytest.approx(0.5, abs=1e-5)
+    assert servable_share(network, 4) == pytest.approx(0.2, abs=1e-5)
+    assert servable_share(Network.of(1.0, a=mmk(1, 10)), 1) == 1.0
 
 
 @pytest.mark.parametrize(("smoothing", "periods"), [("none", 1), ("window:6", 6), ("alpha:0.8", 5), ("alpha:0", 1)])

@@ -1,31 +1,57 @@
-"""The network as it is measured: a station for each pool, and the executors it has now."""
+"""Measured network: a queueing station for each pool, with its load, its service rate and its executors."""
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from rheostat.measure.counter import Counter
+from rheostat.measure.unknown import total
 from rheostat.names import OperatorName
 from rheostat.policies.batch_cost import BatchCosts
 from rheostat.policies.drs.demand import Demand
-from rheostat.policies.drs.newest import NewestRate
+from rheostat.policies.drs.network_variants import with_margin
 from rheostat.policies.drs.options import DrsOptions
 from rheostat.policies.drs.routes import Routes
-from rheostat.policies.drs.variants import with_margin
-from rheostat.policies.observation import Observation, PoolView
+from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
 from rheostat.queueing import Allocation, Model, Network, Station
 from rheostat.sla import Goal
+from rheostat.snapshot import Snapshot
+from rheostat.topology import Topology
+
+_TURNS = 5
 
 
-class NotKnownError(Exception):
-    """What has to be known before anything can be decided, in words."""
+class NewestRate:
+    """The rate at which records entered in the last turn, before any smoothing.
+
+    Of a source that several operators read, what the first of them reads counts. Some plants count records only when a
+    batch reads them: where one of the last turns shows none, the last turn alone says nothing, and the rate is None.
+    """
+
+    def __init__(self, topology: Topology) -> None:
+        self._counters: dict[tuple[str, OperatorName], Counter] = {}
+        for name in topology.sources:
+            read = [stream for stream in topology.streams if stream.producer == name]
+            self._counters.update({(stream.name, stream.consumer): Counter() for stream in read[:1]})
+        self._rates: deque[float | None] = deque(maxlen=_TURNS)
+
+    @property
+    def rate(self) -> float | None:
+        return self._rates[-1] if self._rates and 0 not in self._rates else None
+
+    def update(self, snapshot: Snapshot) -> None:
+        rows = {(stream.name, stream.consumer): stream.rows for stream in snapshot.streams}
+        rates = [counter.rate(rows.get(stream), snapshot.time_s) for stream, counter in self._counters.items()]
+        self._rates.append(total(rates))
 
 
-class Measured(msgspec.Struct, frozen=True):
+class MeasuredNetwork(msgspec.Struct, frozen=True):
     """`pools` holds the pool of each station.
 
     `running` has a network whose executors are trusted with a margin; `plain` is the one without.
     `idle` says that nothing arrives and nothing is queued anywhere; `held_s` is how long records are in the network by
-    Little's law, from how many there are now, and `growth` what the newest rate is of the smoothed one.
+    Little's law, from how many there are now; `growth` is the newest rate over the smoothed one.
     """
 
     running: Allocation
@@ -42,8 +68,8 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 class NetworkMeasurer:
-    """Builds the queueing network from observations. Remembers service rates and batch costs, which outlast a period
-    in which nothing completes."""
+    """Builds the queueing network from observations. Keeps service rates and batch costs over periods in which nothing
+    completes."""
 
     def __init__(self, goal: Goal, options: DrsOptions) -> None:
         self._goal, self._options = goal, options
@@ -53,9 +79,9 @@ class NetworkMeasurer:
         self._newest = NewestRate(goal.topology)
 
     def learn(self, observation: Observation) -> None:
-        """Remember what `observation` says about streams, services and batches."""
-        self._routes.see(observation.snapshot)
-        self._newest.see(observation.snapshot)
+        """Update streams, service rates and batch costs from `observation`."""
+        self._routes.update(observation.snapshot)
+        self._newest.update(observation.snapshot)
         for name, measures in observation.measures.operators.items():
             if measures.service_rate is not None:
                 self._service_rates[name] = measures.service_rate
@@ -64,7 +90,7 @@ class NetworkMeasurer:
             if state is not None and not pool.settling:
                 self._batches[name].update(state.batch, pool.size, pool.executors)
 
-    def network(self, observation: Observation) -> Measured:
+    def network(self, observation: Observation) -> MeasuredNetwork:
         """The network under `observation`, or an error that says what is not known."""
         pools = tuple(observation.pools.values())
         rates = self._arrival_rates(observation)
@@ -75,16 +101,18 @@ class NetworkMeasurer:
         running = Allocation(with_margin(network, self._options.margin), tuple(pool.size for pool in pools))
         held_s = _held_s(observation, rates, network)
         growth = (self._newest.rate or network.external_rate) / network.external_rate
-        return Measured(running, network, pools, observation.measures.latency_s, _idle(observation), held_s, growth)
+        return MeasuredNetwork(
+            running, network, pools, observation.measures.latency_s, _idle(observation), held_s, growth
+        )
 
     def _external_rate(self, observation: Observation, stations: Iterable[Station]) -> float:
         rate = observation.measures.external_rate
         if rate is None:
-            raise NotKnownError("the rate from outside could not be measured")
+            raise NotMeasuredError("the rate at the sources was not measured: hold")
         if rate > 0:
             return rate
         if any(station.model.arrival_rate > 0 for station in stations):
-            raise NotKnownError("nothing enters, and what is on its way says nothing about the load to come")
+            raise NotMeasuredError("nothing enters, and records on their way do not tell the load to come: hold")
         return 1.0  # nothing arrives anywhere: every expected latency is 0, at any rate
 
     def _arrival_rates(self, observation: Observation) -> dict[OperatorName, float]:
@@ -92,7 +120,7 @@ class NetworkMeasurer:
         measured: dict[OperatorName, float] = {}
         for name, measures in observation.measures.operators.items():
             if measures.arrival_rate is None:
-                raise NotKnownError(f"the arrivals at {name!r} could not be measured")
+                raise NotMeasuredError(f"the arrival rate of {name!r} was not measured: hold")
             measured[name] = measures.arrival_rate
         external_rate = observation.measures.external_rate
         if self._options.arrivals == "measured" or not external_rate:
@@ -126,14 +154,14 @@ class NetworkMeasurer:
     def _service_rate(self, name: OperatorName, arrival_rate: float) -> float:
         rate = self._service_rates.get(name)
         if rate is None and arrival_rate:
-            raise NotKnownError(f"the service rate of {name!r} could not be measured yet")
+            raise NotMeasuredError(f"the service rate of {name!r} was not measured yet: hold")
         return rate or 1.0  # without arrivals it does not matter
 
     def _model(self, observation: Observation, operators: Sequence[OperatorName], demand: Demand) -> Model:
         if self._runs_batches(observation, operators):
             batches = demand.batches()
             if batches is None:
-                raise NotKnownError(f"what a batch of {' and '.join(operators)} costs could not be measured yet")
+                raise NotMeasuredError(f"the cost of a batch of {' and '.join(operators)} was not measured yet: hold")
             return batches
         return demand.queue(variation=self._options.model != "mmk")
 

@@ -1,5 +1,6 @@
-"""The same network under other assumptions: fewer arrivals, or executors that are not trusted with all they can do."""
+"""Network variants: the same network with less load, more load, or slower executors."""
 
+import math
 from collections.abc import Callable
 
 import msgspec
@@ -30,3 +31,26 @@ def _each(network: Network, change: Callable[[Model], Model]) -> Network:
 def _scaled(model: Model, rate: str, factor: float) -> Model:
     assert isinstance(model, GIGk | MicroBatch)
     return msgspec.structs.replace(model, **{rate: factor * getattr(model, rate)})
+
+
+_STEPS = 20
+
+
+def servable_share(network: Network, k_max: float = math.inf) -> float:
+    """The share of all arrivals, up to 1, that at most `k_max` executors within the bounds of each pool can serve.
+
+    All operators get the same share, so that none becomes the bottleneck of the others.
+    """
+    low, high = 0.0, 1.0
+    if _servable(network, k_max):
+        return high
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _servable(with_share(network, middle), k_max) else (low, middle)
+    return low
+
+
+def _servable(network: Network, k_max: float) -> bool:
+    fewest = [station.model.fewest() for station in network.stations]
+    within = all(k <= station.most for k, station in zip(fewest, network.stations, strict=True))
+    return within and sum(max(k, s.least) for k, s in zip(fewest, network.stations, strict=True)) <= k_max
