@@ -20,7 +20,7 @@ def test_the_cost_of_a_batch_is_fitted_over_the_executors_it_ran_on():
     paid_s, count = 0.0, 0
     for executors in (2, 4, 8):
         for _ in range(3):
-            costs.see(Batch(count, 9.9, paid_s), executors)
+            costs.update(Batch(count, 9.9, paid_s), executors)
             count, paid_s = count + 5, paid_s + 5 * (0.15 + 0.02 * executors)
     assert costs.fitted() == (pytest.approx(0.15), pytest.approx(0.02))
     assert costs.at(5) == pytest.approx(0.25)
@@ -29,7 +29,7 @@ def test_the_cost_of_a_batch_is_fitted_over_the_executors_it_ran_on():
 def test_at_one_number_of_executors_a_further_one_is_taken_to_cost_nothing():
     costs = BatchCosts()
     for count in (0, 5, 10):
-        costs.see(told(count, 0.2), 4)
+        costs.update(told(count, 0.2), 4)
     assert costs.fitted() == (pytest.approx(0.2), 0.0)
     assert costs.at(9) == pytest.approx(0.2)
 
@@ -37,34 +37,34 @@ def test_at_one_number_of_executors_a_further_one_is_taken_to_cost_nothing():
 def test_where_the_plant_does_not_tell_the_cost_it_is_the_duration_less_the_work_of_the_busiest_executor():
     costs = BatchCosts()
     for n in range(3):
-        costs.see(Batch(10 * n, 5.0 * n), 2, [executor(0, 3.0 * n), executor(1, 1.0 * n)])
+        costs.update(Batch(10 * n, 5.0 * n), 2, [executor(0, 3.0 * n), executor(1, 1.0 * n)])
     assert costs.at(2) == pytest.approx(0.2)
 
 
 def test_work_is_counted_from_the_moment_at_which_batches_ended():
     """A look between two batches sees executors at work, but no batch that has ended."""
     costs = BatchCosts()
-    costs.see(Batch(10, 5.0), 1, [executor(0, 3.0)])
-    costs.see(Batch(10, 5.0), 1, [executor(0, 4.0)])
-    costs.see(Batch(20, 10.0), 1, [executor(0, 6.0)])
+    costs.update(Batch(10, 5.0), 1, [executor(0, 3.0)])
+    costs.update(Batch(10, 5.0), 1, [executor(0, 4.0)])
+    costs.update(Batch(20, 10.0), 1, [executor(0, 6.0)])
     assert costs.at(1) == pytest.approx(0.2)
 
 
 def test_too_few_batches_unknown_work_or_a_change_of_executors_say_nothing():
     costs = BatchCosts()
-    costs.see(told(0, 0.2), 4)
-    costs.see(told(2, 0.2), 4)
+    costs.update(told(0, 0.2), 4)
+    costs.update(told(2, 0.2), 4)
     assert costs.fitted() is None
-    costs.see(Batch(9, 9.0), 4)
+    costs.update(Batch(9, 9.0), 4)
     assert costs.fitted() is None
-    costs.see(told(90, 0.2), 5)
+    costs.update(told(90, 0.2), 5)
     assert costs.fitted() is None
 
 
 def test_counters_that_begin_anew_are_not_taken_for_a_gain():
     costs = BatchCosts()
     for count in (50, 0, 5, 10):
-        costs.see(told(count, 0.2), 4)
+        costs.update(told(count, 0.2), 4)
     assert costs.at(4) == pytest.approx(0.2)
 
 
@@ -72,13 +72,13 @@ def test_costs_that_drift_are_followed():
     costs = BatchCosts()
     paid_s = 0.0
     for count in range(0, 4000, 50):
-        costs.see(Batch(count, 9.9, paid_s), 4)
+        costs.update(Batch(count, 9.9, paid_s), 4)
         paid_s += 50 * (0.1 if count < 2000 else 0.3)
     assert costs.at(4) == pytest.approx(0.3, rel=0.01)
 
 
 def test_without_batches_there_is_no_cost():
     costs = BatchCosts()
-    costs.see(None, 4)
+    costs.update(None, 4)
     assert costs.fitted() is None
     assert costs.at(4) is None

@@ -92,18 +92,9 @@ class LatencyFromCounts:
         """For each substream, whether its counts are known up to now."""
         return np.asarray(self._last_slot == self._slot) & (self._slot != _NEVER)
 
-    @property
-    def valid(self) -> bool:
-        """Whether all substreams are known. Nothing may be diagnosed otherwise (StreamSwitch 4.3)."""
-        return bool(self.known.all())
-
     def by_substream(self) -> Floats:
         """Each substream's mean latency over the window; NaN where nothing completed."""
         return _ratio(self._waited_s.sum(axis=0), self._completed.sum(axis=0))
-
-    def completions(self) -> Floats:
-        """Each substream's completions within the window."""
-        return np.asarray(self._completed.sum(axis=0))
 
     def by_executor(self) -> dict[int, float]:
         """l_i of each executor that completed something in the window, by the map that was in force in each slot."""

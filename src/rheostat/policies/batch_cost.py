@@ -1,4 +1,4 @@
-"""What a micro-batch costs beside its work, c = c0 + c1·k on k executors, learned from the batches that were run."""
+"""Batch costs: what a micro-batch costs beside its work, c = c0 + c1·k on k executors, learned from past batches."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,30 +7,30 @@ from rheostat.queueing.microbatch import fitted_cost_s
 from rheostat.snapshot import Batch, ExecutorState
 
 _ENOUGH = 3
-"""Batches before a cost is believed: counters of a batch under way may be ahead of each other."""
+"""Batches before a cost is used: the counters of a running batch may be ahead of each other."""
 
 _REMEMBERED = 20
 """Batches at one number of executors after which older ones count half: the first ones are cold, and costs drift."""
 
 
 class BatchCosts:
-    """Follows the batches of one operator. While it was seen with one number of executors only, c1 is not known and
-    taken as 0: more executors are tried, and found out about, rather than feared.
+    """Follows the batches of one operator. As long as it has run on one number of executors only, c1 is not known and
+    taken as 0: a policy that assumed more would never try other numbers.
 
-    Where the plant does not tell the cost, it is the duration less the work of the busiest executor, which is what a
+    Where the plant does not measure the cost, it is the duration less the work of the busiest executor, which is what a
     batch waits for.
     """
 
     def __init__(self) -> None:
-        self._last: _Look | None = None
+        self._last: _Reading | None = None
         self._paid: dict[int, _Paid] = {}
 
-    def see(self, batch: Batch | None, size: int, executors: Sequence[ExecutorState] = ()) -> None:
-        """The counters at one more moment, with `size` executors since the moment before; None without batches."""
+    def update(self, batch: Batch | None, size: int, executors: Sequence[ExecutorState] = ()) -> None:
+        """Add the counters of one more turn, with `size` executors since the turn before; None without batches."""
         last = self._last
         if batch is None or (last is not None and batch.count == last.batch.count):
             return
-        self._last = _Look(size, batch, {each.id: each.busy_s for each in executors if each.busy_s is not None})
+        self._last = _Reading(size, batch, {each.id: each.busy_s for each in executors if each.busy_s is not None})
         if last is None or last.size != size or batch.count < last.batch.count:
             return
         cost_s = self._last.cost_since(last)
@@ -51,15 +51,15 @@ class BatchCosts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Reading:
     """The counters at one moment; `busy_s` by executor, where it is known."""
 
     size: int
     batch: Batch
     busy_s: Mapping[int, float]
 
-    def cost_since(self, last: "_Look") -> float | None:
-        """What the batches since then cost together: as the plant tells, or as it follows from their work."""
+    def cost_since(self, last: "_Reading") -> float | None:
+        """What the batches since then cost together: as the plant measures it, or as it follows from their work."""
         if self.batch.fixed_s is not None and last.batch.fixed_s is not None:
             return max(0.0, self.batch.fixed_s - last.batch.fixed_s)
         works_s = [busy_s - last.busy_s[e] for e, busy_s in self.busy_s.items() if e in last.busy_s]

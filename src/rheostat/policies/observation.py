@@ -15,6 +15,10 @@ from rheostat.sla import Budget, ExecutorBounds
 from rheostat.snapshot import ExecutorPhase, ExecutorState, Snapshot
 
 
+class NotMeasuredError(Exception):
+    """Something that a policy has to know was not measured; the message says what. The policy holds."""
+
+
 @dataclass(frozen=True, slots=True)
 class PoolView:
     """One pool: the operators it serves, what the plan wants of it, what may be asked for, and its executors.

@@ -16,7 +16,7 @@ import msgspec
 from rheostat.errors import ConfigError, RheostatError, nearest
 from rheostat.measure.smoothing import parse_smoothing
 from rheostat.policies.dabs.policy import Dabs
-from rheostat.policies.drs.balanced import DrsLb
+from rheostat.policies.drs.drs_lb import DrsLb
 from rheostat.policies.drs.policy import Drs
 from rheostat.policies.pasps.policy import PaSps, Psps
 from rheostat.policies.policy import Policy, PolicyOptions

@@ -1,1 +1,1 @@
-"""DRS (Fu et al., IEEE/ACM ToN 2017): executors where queueing theory says they shorten the way most."""
+"""DRS: executors by a queueing model of the topology (see `policy`), and DRS-LB (see `drs_lb`)."""

@@ -1,4 +1,4 @@
-"""From the model's estimate to a prediction: DRS's measured/estimated, or a line through what was measured before.
+"""Correction: from the model's estimate to a prediction, by measured/estimated or a line through past measurements.
 
 Eq. 4 sums over all derived records, while a measured latency ends with the last of them, and branches run in
 parallel: the two may differ by a factor, but they rise and fall together (section V-C-1).
@@ -15,7 +15,7 @@ _PAIRS = 30
 _FEWEST_PAIRS = 3
 
 
-class Line(msgspec.Struct, frozen=True):
+class Correction(msgspec.Struct, frozen=True):
     """predicted = offset_s + slope · estimate, with a slope above 0."""
 
     slope: float = 1.0
@@ -29,13 +29,13 @@ class Line(msgspec.Struct, frozen=True):
         return (predicted_s - self.offset_s) / self.slope
 
 
-UNCORRECTED = Line()
+UNCORRECTED = Correction()
 
 
-class Correction(Protocol):
+class Corrector(Protocol):
     """Learns from one measurement after the other."""
 
-    def update(self, measured_s: float | None, estimate_s: float) -> Line:
+    def update(self, measured_s: float | None, estimate_s: float) -> Correction:
         """The correction that holds now, when `measured_s` was measured where the model says `estimate_s`."""
         ...
 
@@ -43,17 +43,17 @@ class Correction(Protocol):
 class NoCorrection:
     """The estimate is the prediction."""
 
-    def update(self, measured_s: float | None, estimate_s: float) -> Line:
+    def update(self, measured_s: float | None, estimate_s: float) -> Correction:
         return UNCORRECTED
 
 
 class Ratio:
     """measured/estimated; 1 without a measurement or with an infinite estimate."""
 
-    def update(self, measured_s: float | None, estimate_s: float) -> Line:
+    def update(self, measured_s: float | None, estimate_s: float) -> Correction:
         if not measured_s or not 0 < estimate_s < math.inf:
             return UNCORRECTED
-        return Line(measured_s / estimate_s)
+        return Correction(measured_s / estimate_s)
 
 
 class Regression:
@@ -62,21 +62,21 @@ class Regression:
     def __init__(self) -> None:
         self._pairs: deque[tuple[float, float]] = deque(maxlen=_PAIRS)
 
-    def update(self, measured_s: float | None, estimate_s: float) -> Line:
+    def update(self, measured_s: float | None, estimate_s: float) -> Correction:
         if measured_s and 0 < estimate_s < math.inf:
             self._pairs.append((estimate_s, measured_s))
         return self._fitted() or Ratio().update(measured_s, estimate_s)
 
-    def _fitted(self) -> Line | None:
+    def _fitted(self) -> Correction | None:
         if len({estimate for estimate, _ in self._pairs}) < _FEWEST_PAIRS:
             return None
         estimates, measured = np.array(self._pairs).T
         deviations = estimates - estimates.mean()
         slope = float(deviations @ measured / (deviations @ deviations))
-        return Line(slope, float(measured.mean() - slope * estimates.mean())) if slope > 0 else None
+        return Correction(slope, float(measured.mean() - slope * estimates.mean())) if slope > 0 else None
 
 
-def correction_named(name: str) -> Correction:
+def correction_named(name: str) -> Corrector:
     """By the value of the option."""
-    kinds: dict[str, type[Correction]] = {"ratio": Ratio, "regression": Regression, "none": NoCorrection}
+    kinds: dict[str, type[Corrector]] = {"ratio": Ratio, "regression": Regression, "none": NoCorrection}
     return kinds[name]()

@@ -1,4 +1,4 @@
-"""What one pool is asked for: arrivals and services of the operators it serves, seen as one stream of records."""
+"""Demand: arrivals and service of the operators of one pool, as one stream of records."""
 
 import math
 from collections.abc import Sequence

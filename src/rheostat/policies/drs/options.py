@@ -1,4 +1,4 @@
-"""DRS's configuration (section IV-A), and what follows from the goal where it is left out."""
+"""Options of DRS (section IV-A), and the limits that follow from them and the goal."""
 
 import math
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 
 
 class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
-    """What DRS can be told. N_m, every how manieth record is measured, is told to the plant that measures.
+    """Options of DRS. N_m, the sampling of records, is up to the plant.
 
     The defaults are for use; `arrivals="measured"`, `sum_over="tuples"`, `surge=False`, `margin=0` and
     `reallocation_cost=0` are the paper's.
@@ -42,11 +42,9 @@ class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
     ] = None
     t_ra: Annotated[
         Duration,
-        Told(description='T_ra, the least time between two acts, and before the first; "forever" only recommends'),
+        Told(description='T_ra, the least time between two actions, and before the first; "forever" only recommends'),
     ] = 0
-    t_m: Annotated[
-        Duration, Told(description="T_m, from one look at the measures to the next; 0: every turn of the loop")
-    ] = 0
+    t_m: Annotated[Duration, Told(description="T_m, the time between two decisions; 0: every turn of the loop")] = 0
     model: Annotated[
         Literal["auto", "mmk", "gigk", "microbatch"],
         Told(description="queueing model; auto: microbatch where there are batches, gigk where variation is measured"),
@@ -65,8 +63,8 @@ class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
     surge: Annotated[
         bool,
         Told(
-            description="where executors are too few, also count a rise that smoothing still hides, and what waits "
-            "beyond T_max as load to be worked off until the next act"
+            description="where executors are too few, also count a rise that smoothing still hides, and the backlog "
+            "beyond T_max as load to be drained until the next action"
         ),
     ] = True
     correction: Annotated[
@@ -77,7 +75,7 @@ class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
         Share, Told(description="the share of the service rate that is not counted on (StreamSwitch's ε); DRS has 0")
     ] = 0.2
     reallocation_cost: Annotated[
-        Duration, Told(description="seconds of work lost by an act, to be made up for until the next possible one")
+        Duration, Told(description="seconds of work lost by an action, to be outweighed until the next possible one")
     ] = "500ms"
     smoothing: Annotated[
         str, Told(description='how measures are smoothed: "none", "alpha:0.8" (α) or "window:6" (w)')
@@ -85,25 +83,25 @@ class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
 
 
 class DrsLbOptions(DrsOptions, frozen=True, kw_only=True):
-    """What DRS with load balance can be told besides: `margin` is ε there, the others as in `streamswitch`.
+    """More options of DRS-LB: `margin` is ε there, the others as in `streamswitch`.
 
     `substreams="switched"` is DRS-LB as StreamSwitch compares itself with it, and with `balance=False` its DRS.
     """
 
     substreams: Annotated[
         Literal["spread", "switched"],
-        Told(description="how they follow a change of size: all spread evenly by load, or an executor at a time"),
+        Told(description="how they follow a change of size: all spread evenly by load, or one executor at a time"),
     ] = "spread"
-    balance: Annotated[bool, Told(description="whether load is balanced while DRS holds")] = True
+    balance: Annotated[bool, Told(description="whether substreams are rebalanced while DRS holds")] = True
 
     l: Annotated[Duration | None, Told(description="l of streamswitch, the alert threshold of measured latency")] = None  # noqa: E741
     L: Annotated[Duration | None, Told(description="L of streamswitch, the latency bound of every operator")] = None
     T: Annotated[Duration | None, Told(description="T of streamswitch, the window of rates and latencies")] = None
-    delta: Annotated[Duration | None, Told(description="δ of streamswitch, the time between two looks")] = None
+    delta: Annotated[Duration | None, Told(description="δ of streamswitch, the time slot")] = None
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DrsLimits:
     """The options in seconds and executors. `t_max_s` is None in problem (6), `k_max` may be so in problem (8)."""
 
     k_max: int | None
@@ -115,11 +113,11 @@ class Limits:
     surge: bool = True
 
 
-def limits_of(options: DrsOptions, goal: Goal) -> Limits:
-    """What `options` and `goal` amount to together; what they leave open is an error that says so."""
+def limits_of(options: DrsOptions, goal: Goal) -> DrsLimits:
+    """The limits that `options` and `goal` set together; what they leave open is an error."""
     k_max = _k_max(options, goal)
     t_max_s = _t_max_s(options, goal)
-    return Limits(
+    return DrsLimits(
         k_max=k_max,
         t_max_s=t_max_s,
         t_min_s=0.0 if t_max_s is None else _t_min_s(options, t_max_s),

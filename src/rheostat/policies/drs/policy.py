@@ -1,4 +1,4 @@
-"""The policy: measure the network, correct the model, solve the problem, and act if it is time."""
+"""DRS: measure the network, correct the model, solve the allocation problem, and act if it is time."""
 
 import math
 from collections.abc import Sequence
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from rheostat.decision import Decision
 from rheostat.describe import executors
 from rheostat.duration import human
-from rheostat.policies.drs.correction import Line, correction_named
-from rheostat.policies.drs.measured import Measured, NetworkMeasurer, NotKnownError
+from rheostat.policies.drs.correction import Correction, correction_named
+from rheostat.policies.drs.measured_network import MeasuredNetwork, NetworkMeasurer
 from rheostat.policies.drs.options import DrsOptions, limits_of
-from rheostat.policies.drs.pace import Pace
-from rheostat.policies.drs.problems import FewestExecutors, LeastLatency, Problem, Proposal, Situation
-from rheostat.policies.observation import Observation
+from rheostat.policies.drs.pacing import Pacing
+from rheostat.policies.drs.problems import AllocationProblem, FewestExecutors, LeastLatency, Proposal, Situation
+from rheostat.policies.observation import NotMeasuredError, Observation
 from rheostat.policies.policy import Policy
 from rheostat.sla import Goal
 
@@ -29,36 +29,36 @@ class Drs(Policy[DrsOptions]):
         limits = limits_of(self.options, goal)
         self._measurer = NetworkMeasurer(goal, self.options)
         self._correction = correction_named(self.options.correction)
-        self._pace = Pace(limits.t_ra_s, limits.t_m_s, self.options.smoothing)
-        self._problem: Problem = LeastLatency(limits) if limits.t_max_s is None else FewestExecutors(limits)
+        self._pacing = Pacing(limits.t_ra_s, limits.t_m_s, self.options.smoothing)
+        self._problem: AllocationProblem = LeastLatency(limits) if limits.t_max_s is None else FewestExecutors(limits)
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
-        """One decision for each pool. Together they are one act."""
-        self._pace.see(observation)
+        """One decision for each pool. Together they are one action."""
+        self._pacing.update(observation)
         self._measurer.learn(observation)
         if observation.settling:
-            return observation.hold_all(f"a change of {', '.join(sorted(observation.settling))} is still under way")
-        if (blind := self._pace.blind()) is not None:
-            return observation.hold_all(blind)
+            return observation.hold_all(f"pool {', '.join(sorted(observation.settling))} is still settling: hold")
+        if (wait := self._pacing.why_wait()) is not None:
+            return observation.hold_all(wait)
         try:
             measured = self._measurer.network(observation)
-        except NotKnownError as unknown:
-            return observation.hold_all(str(unknown))
+        except NotMeasuredError as missing:
+            return observation.hold_all(str(missing))
         return self._act(measured, observation.measures.interval_s)
 
-    def _act(self, measured: Measured, interval_s: float) -> Sequence[Decision]:
+    def _act(self, measured: MeasuredNetwork, interval_s: float) -> Sequence[Decision]:
         estimate_s = measured.running.expected_latency_s()
         line = self._correction.update(measured.latency_s, estimate_s)
-        proposal = self._problem.solve(Situation(measured, line, self._pace.horizon_s(interval_s)))
+        proposal = self._problem.solve(Situation(measured, line, self._pacing.horizon_s(interval_s)))
         if proposal.wanted.executors == measured.running.executors:
             return _decisions(measured, proposal, proposal.why)
-        reason = f"{proposal.why}: {_change(measured, proposal)}{_prediction(proposal, line)}"
-        if (wait := self._pace.too_soon()) is not None:
-            return _decisions(measured, Proposal(measured.running, proposal.why), f"{wait}; {reason}")
+        reason = f"{proposal.why}: {_change(measured, proposal)}, {_prediction(proposal, line)}"
+        if (wait := self._pacing.too_soon()) is not None:
+            return _decisions(measured, Proposal(measured.running, proposal.why), f"{reason}; {wait}: hold")
         return _decisions(measured, proposal, reason)
 
 
-def _decisions(measured: Measured, proposal: Proposal, reason: str) -> list[Decision]:
+def _decisions(measured: MeasuredNetwork, proposal: Proposal, reason: str) -> list[Decision]:
     decisions: list[Decision] = []
     stations = proposal.wanted.network.stations
     rows = zip(stations, measured.pools, proposal.wanted.executors, strict=True)
@@ -70,16 +70,21 @@ def _decisions(measured: Measured, proposal: Proposal, reason: str) -> list[Deci
     return decisions
 
 
-def _change(measured: Measured, proposal: Proposal) -> str:
-    """ "split 2 → 3, count 4 → 3": the pools that change."""
+def _change(measured: MeasuredNetwork, proposal: Proposal) -> str:
+    """ "scale out split 2 -> 3, scale in count 4 -> 3": the pools that change."""
     now, then = measured.running.by_name(), proposal.wanted.by_name()
-    changed = [f"{name} {now[name]} → {then[name]}" for name in now if now[name] != then[name]]
-    return ", ".join(changed[:_NAMED]) + (", …" if len(changed) > _NAMED else "")
+    changed = [
+        f"scale {'out' if then[name] > now[name] else 'in'} {name} {now[name]} -> {then[name]}"
+        for name in now
+        if now[name] != then[name]
+    ]
+    return ", ".join(changed[:_NAMED]) + (f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else "")
 
 
-def _prediction(proposal: Proposal, line: Line) -> str:
+def _prediction(proposal: Proposal, line: Correction) -> str:
     estimate_s = proposal.wanted.expected_latency_s()
+    total = f"{executors(proposal.wanted.total())} in all"
     if math.isinf(estimate_s):
-        return f" ({executors(proposal.wanted.total())} in all)"
-    by = "" if line.slope == 1 and line.offset_s == 0 else f", by the model {human(estimate_s)}"
-    return f" ({executors(proposal.wanted.total())} in all; {human(line.predicted_s(estimate_s))} predicted{by})"
+        return total
+    by = "" if line.slope == 1 and line.offset_s == 0 else f" ({human(estimate_s)} by the model alone)"
+    return f"{total}, predicted latency {human(line.predicted_s(estimate_s))}{by}"

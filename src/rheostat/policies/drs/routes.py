@@ -1,8 +1,8 @@
-"""Where records go, learned from what went over the streams: arrivals everywhere from the rate at which they enter.
+"""Routes: where records go, learned from the rows on the streams, and the arrival rates that follow from the sources.
 
 What is measured at an operator behind a bottleneck is what the bottleneck lets through, and behind a micro-batch
 nothing arrives for a while and then everything at once. Neither is the load to plan for. The traffic equations
-give that, from the rate at the sources and the rows that each operator was seen to write for a row it read.
+give that, from the rate at the sources and the rows that each operator writes for a row it reads.
 """
 
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ from rheostat.snapshot import Snapshot
 from rheostat.topology import Topology
 
 _KEPT = 0.9
-"""What a period's rows count for in the next one: shares follow a drift within some ten periods."""
+"""The weight of a period's rows in the next one: shares follow a drift within some ten periods."""
 
 
 class _Grown:
-    """By how much a cumulative counter grew of late."""
+    """The recent growth of a cumulative counter."""
 
     __slots__ = ("_last", "rows")
 
@@ -41,7 +41,7 @@ class Routes:
         self._streams = {(stream.name, stream.consumer): _Grown() for stream in topology.streams}
         self._completed = {name: _Grown() for name in topology.operators}
 
-    def see(self, snapshot: Snapshot) -> None:
+    def update(self, snapshot: Snapshot) -> None:
         for state in snapshot.operator_states:
             if state.name in self._completed:
                 self._completed[state.name].update(state.completed)
@@ -50,9 +50,9 @@ class Routes:
                 self._streams[stream.name, stream.consumer].update(stream.rows)
 
     def arrival_rates(self, external_rate: float) -> dict[OperatorName, float] | None:
-        """λ of each operator when records enter at `external_rate`; None when it cannot be told.
+        """λ of each operator when records enter at `external_rate`; None when that is not known.
 
-        The declared selectivity stands in where an operator has not completed anything yet.
+        The declared selectivity is used where an operator has not completed anything yet.
         """
         external = self._external(external_rate)
         if external is None:

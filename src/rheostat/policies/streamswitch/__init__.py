@@ -1,1 +1,1 @@
-"""StreamSwitch: examine, diagnose and treat keyed operators, so that a latency SLA holds (see `policy`)."""
+"""StreamSwitch: latency bounds for keyed operators by moving substreams between executors (see `policy`)."""

@@ -1,4 +1,4 @@
-"""What StreamSwitch can be told; what is left out follows from the SLA and from what is measured."""
+"""Options of StreamSwitch; what is left out follows from the SLA and from what is measured."""
 
 from typing import Annotated
 
@@ -41,7 +41,7 @@ class StreamSwitchOptions(PolicyOptions, frozen=True, kw_only=True):
     delta: Annotated[
         Time | None,
         msgspec.Meta(
-            description="time slot δ between two looks, a multiple of the loop's period; left out: the shortest "
+            description="time slot δ, a multiple of the loop's period; left out: the shortest "
             "that is no shorter than a batch"
         ),
     ] = None
@@ -70,6 +70,6 @@ class StreamSwitchOptions(PolicyOptions, frozen=True, kw_only=True):
         return None if self.delta is None else positive_seconds(self.delta, "delta")
 
     def bound_s(self, operator: str) -> float | None:
-        """The L that was told for `operator`, if any."""
-        told = self.L.get(operator) if isinstance(self.L, dict) else self.L
-        return None if told is None else positive_seconds(told, "L")
+        """L of `operator`, if it is given."""
+        given = self.L.get(operator) if isinstance(self.L, dict) else self.L
+        return None if given is None else positive_seconds(given, "L")

@@ -1,12 +1,12 @@
-"""StreamSwitch: latency guarantees for keyed operators by moving substreams first, and executors second.
+"""StreamSwitch: latency bounds for keyed operators by moving substreams first, and executors second.
 
-Every slot δ it examines each operator, diagnoses it in two levels, and treats it by one unit strategy: substreams that
-go from one executor to one other, an existing, a new or the only remaining one. It says nothing new about an operator
-while a treatment is under way there, or while its state is not known.
+In every time slot δ it examines each operator, diagnoses it by two levels, and acts by one strategy: substreams that go
+from one executor to one other, which may be new, or may take over from one that leaves. It holds while a pool is
+settling, and while the state of an operator is not known.
 
-Operators without substreams of their own, and operators that share a pool, are treated as if their load divided evenly
-(see `even`). An executor that has failed keeps its number and its substreams: the plant gives the newest map to the one
-that takes its place. Only when that fails for longer than the loop is patient a new executor takes them.
+The executors of a stateless operator, and of operators that share a pool, are taken to have equal shares of the load
+(see `diagnose.even`). An executor that has failed keeps its number and its substreams, and the plant replaces its
+process. If that takes longer than the timeout of an action, a new executor gets the substreams.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,36 +15,35 @@ from functools import partial
 from rheostat.decision import Decision, Scale
 from rheostat.errors import ConfigError
 from rheostat.names import OperatorName, PoolName
-from rheostat.policies.observation import Observation, PoolView
+from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
 from rheostat.policies.policy import Policy
-from rheostat.policies.streamswitch.bounds import Bounds
-from rheostat.policies.streamswitch.capacity import Capacity
-from rheostat.policies.streamswitch.diagnose import Diagnosis, Room, Treatment, diagnose
-from rheostat.policies.streamswitch.even import diagnose_evenly
-from rheostat.policies.streamswitch.executor import Executor
-from rheostat.policies.streamswitch.failures import failed, replacement
-from rheostat.policies.streamswitch.health import Thresholds
-from rheostat.policies.streamswitch.hot_substreams import Complaints
-from rheostat.policies.streamswitch.operator_state import NotKnownError, Patient
+from rheostat.policies.streamswitch.decisions import HotSubstreams, decide, failed, replacement
+from rheostat.policies.streamswitch.diagnose.even import diagnose_evenly
+from rheostat.policies.streamswitch.diagnose.keyed import ActionKind, Diagnosis, SizeLimits, diagnose
+from rheostat.policies.streamswitch.examine.examiner import ExaminedOperator
+from rheostat.policies.streamswitch.examine.operator_monitor import OperatorMonitor, TurnCounter
+from rheostat.policies.streamswitch.examine.service_rates import ServiceRates
+from rheostat.policies.streamswitch.latency_bounds import LatencyBounds
+from rheostat.policies.streamswitch.model.capacity import Capacity
+from rheostat.policies.streamswitch.model.executor import ExecutorModel, Thresholds
 from rheostat.policies.streamswitch.options import StreamSwitchOptions
-from rheostat.policies.streamswitch.roster import even_executors, keyed_executors
-from rheostat.policies.streamswitch.service_rates import ServiceRates
 from rheostat.policies.streamswitch.settings import thresholds
-from rheostat.policies.streamswitch.treat import treat
-from rheostat.policies.streamswitch.turns import Turns
 from rheostat.sla import Goal
 
-Diagnose = Callable[[PoolName, Sequence[Executor], Thresholds, Room], Diagnosis]
-"""Which treatment the executors of a pool that serves one keyed operator need."""
+CapacityOf = Callable[[int], Capacity]
+"""The capacity of each executor, by its number."""
+
+Diagnose = Callable[[PoolName, Sequence[ExecutorModel], Thresholds, SizeLimits], Diagnosis]
+"""The action that the executors of a pool with one keyed operator need."""
 
 
-def by_health(pool: PoolName, executors: Sequence[Executor], limits: Thresholds, room: Room) -> Diagnosis:
-    """StreamSwitch's own two levels, whatever the pool's name."""
-    return diagnose(executors, limits, room)
+def by_health(pool: PoolName, executors: Sequence[ExecutorModel], limits: Thresholds, allowed: SizeLimits) -> Diagnosis:
+    """The two levels of StreamSwitch, whatever the pool's name."""
+    return diagnose(executors, limits, allowed)
 
 
 class StreamSwitch(Policy[StreamSwitchOptions]):
-    """Examine, diagnose, treat. Another `diagnose` lets somebody else decide what keyed operators need."""
+    """Examine, diagnose, decide. Another `diagnose` can be given to decide what keyed operators need."""
 
     name = "streamswitch"
     summary = "moves substreams between executors, and scales where moves do not help (StreamSwitch)"
@@ -52,14 +51,14 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
     def __init__(self, goal: Goal, options: StreamSwitchOptions | None = None, diagnose: Diagnose = by_health) -> None:
         super().__init__(goal, options)
         self._diagnose = diagnose
-        self._turns = Turns()
-        self._bounds = Bounds(goal, self.options)
-        self._patients = {
-            name: Patient(operator, self.options, self._bounds.window_s(name))
+        self._turns = TurnCounter()
+        self._bounds = LatencyBounds(goal, self.options)
+        self._monitors = {
+            name: OperatorMonitor(operator, self.options, self._bounds.window_s(name))
             for name, operator in goal.topology.operators.items()
         }
         self._service: dict[PoolName, ServiceRates] = {}
-        self._complaints = Complaints()
+        self._hot_substreams = HotSubstreams()
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool."""
@@ -80,17 +79,17 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
             whole = observation.measures.operators[pool.operators[0]].service_rate if alone else None
             rates = self._service.setdefault(pool.name, ServiceRates(self.options.eta))
             rates.update(pool.executors, pool.plan.executors, whole)
-        for patient in self._patients.values():
-            patient.examine(snapshot, plan, self._turns)
+        for monitor in self._monitors.values():
+            monitor.update(snapshot, plan, self._turns)
         self._judge_bounds()
 
     def _judge_bounds(self) -> None:
-        """Share out the bounds that span several operators, in view of how well each keeps its own."""
-        self._bounds.split({name: patient.floor_s for name, patient in self._patients.items()})
+        """Split the bounds for several operators, in view of how often each meets its own."""
+        self._bounds.split({name: monitor.floor_s for name, monitor in self._monitors.items()})
         successes: dict[OperatorName, float | None] = {}
-        for name, patient in self._patients.items():
-            if patient.state is not None and patient.state.measured and (bound_s := self._bound_s(name)) is not None:
-                successes[name] = patient.state.success(bound_s)
+        for name, monitor in self._monitors.items():
+            if monitor.state is not None and monitor.state.measured and (bound_s := self._bound_s(name)) is not None:
+                successes[name] = monitor.state.success(bound_s)
         if successes:
             self._bounds.judge(successes)
 
@@ -103,8 +102,8 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
     def _decide(self, pool: PoolView, observation: Observation, spare: float) -> Decision:
         try:
             self._check(pool)
-            return replacement(pool) or self._treated(pool, observation, spare)
-        except NotKnownError as reason:
+            return replacement(pool) or self._diagnosed(pool, observation, spare)
+        except NotMeasuredError as reason:
             return pool.hold(str(reason))
         except ConfigError as error:
             return pool.hold(f"configuration: {error}")
@@ -113,41 +112,43 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
         """Raise what keeps the pool's operators from being diagnosed now."""
         if pool.settling:
             gone = ", ".join(map(str, failed(pool)))
-            raise NotKnownError(f"executor {gone} has failed and is waited for" if gone else "a treatment is under way")
+            raise NotMeasuredError(
+                f"executor {gone} has failed: hold until it is back" if gone else "settling after the last action: hold"
+            )
         if self._turns.period_s is None:
-            raise NotKnownError("the first look: rates are not known yet")
+            raise NotMeasuredError("rates are not known at the first turn: hold")
         for name in pool.operators:
-            self._patients[name].check()
+            self._monitors[name].check()
 
-    def _treated(self, pool: PoolView, observation: Observation, spare: float) -> Decision:
+    def _diagnosed(self, pool: PoolView, observation: Observation, spare: float) -> Decision:
         operator, numbers = pool.operators[0], pool.plan.executors
         limits = self._limits(pool)
-        room = _room(pool, spare)
-        patient = self._patients[operator]
-        costs_s = [self._patients[name].batch_cost_s for name in pool.operators]
+        allowed = _size_limits(pool, spare)
+        monitor = self._monitors[operator]
+        costs_s = [self._monitors[name].batch_cost_s for name in pool.operators]
         cost_s = max((cost_s for cost_s in costs_s if cost_s is not None), default=None)
         capacity = partial(self._capacity, pool.name, cost_s)
         if len(pool.operators) == 1 and self.goal.topology.operators[operator].keyed:
-            executors = keyed_executors(numbers, observation.plan.assignment[operator], patient.seen, capacity)
-            diagnosis = self._diagnose(pool.name, executors, limits, room)
+            executors = keyed_executors(numbers, observation.plan.assignment[operator], monitor.examined, capacity)
+            diagnosis = self._diagnose(pool.name, executors, limits, allowed)
         else:
-            executors = even_executors(numbers, [self._patients[name].seen for name in pool.operators], capacity)
-            diagnosis = diagnose_evenly(executors, limits, room, patient.costs.at)
-        if diagnosis.treatment is Treatment.SCALE_OUT and diagnosis.strategy is not None:
-            self._service[pool.name].inherit(room.new, diagnosis.strategy.source)
-        decision = treat(pool, executors, diagnosis, limits)
-        return self._complaints.added(decision, pool.name, executors, diagnosis, limits)
+            executors = even_executors(numbers, [self._monitors[name].examined for name in pool.operators], capacity)
+            diagnosis = diagnose_evenly(executors, limits, allowed, monitor.costs.at)
+        if diagnosis.action is ActionKind.SCALE_OUT and diagnosis.strategy is not None:
+            self._service[pool.name].inherit(allowed.new, diagnosis.strategy.source)
+        decision = decide(pool, executors, diagnosis, limits)
+        return self._hot_substreams.explained(decision, pool.name, executors, diagnosis, limits)
 
     def _limits(self, pool: PoolView) -> Thresholds:
-        """Of several operators that share a pool, the tightest."""
+        """The tightest of the operators that share the pool."""
         rate = sum(self._rate(pool.name, number) for number in pool.plan.executors) / pool.size
         found: list[Thresholds] = []
         for name in pool.operators:
             if (latency_s := self._bounds.latency_s(name)) is not None:
-                usual = Capacity(rate, self.options.epsilon, self._patients[name].batch_cost_s)
+                usual = Capacity(rate, self.options.epsilon, self._monitors[name].batch_cost_s)
                 found.append(thresholds(self.options, latency_s, usual))
         if not found:
-            raise NotKnownError(f"no SLA concerns {', '.join(pool.operators)}: give one, or the option L")
+            raise NotMeasuredError(f"there is no SLA for {', '.join(pool.operators)}: give one, or the option L")
         return min(found, key=lambda limits: limits.latency_s)
 
     def _capacity(self, pool: PoolName, batch_cost_s: float | None, executor: int) -> Capacity:
@@ -156,10 +157,35 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
     def _rate(self, pool: PoolName, executor: int) -> float:
         rate = self._service[pool].rate(executor)
         if rate is None:
-            raise NotKnownError(f"the service rate of executor {executor} is not known yet")
+            raise NotMeasuredError(f"the service rate of executor {executor} was not measured yet")
         return rate
 
 
-def _room(pool: PoolView, spare: float) -> Room:
+def _size_limits(pool: PoolView, spare: float) -> SizeLimits:
     more = pool.size < pool.bounds.most and spare >= 1
-    return Room(pool.plan.next_executor, more=more, fewer=pool.size > pool.bounds.least)
+    return SizeLimits(pool.plan.next_executor, more=more, fewer=pool.size > pool.bounds.least)
+
+
+def keyed_executors(
+    numbers: Sequence[int], assignment: Sequence[int], state: ExaminedOperator, capacity: CapacityOf
+) -> list[ExecutorModel]:
+    """Each with its substreams by `assignment`, which is what runs when the pool is not settling."""
+    substreams = state.substreams()
+    owned: dict[int, list[int]] = {number: [] for number in numbers}
+    for index, number in enumerate(assignment):
+        owned[number].append(index)
+    return [
+        ExecutorModel.serving(
+            number, capacity(number), [substreams[index] for index in indices], state.latency_s(number, indices)
+        )
+        for number, indices in owned.items()
+    ]
+
+
+def even_executors(
+    numbers: Sequence[int], states: Sequence[ExaminedOperator], capacity: CapacityOf
+) -> list[ExecutorModel]:
+    """All with the same share of everything that arrives, and the latency of the worst operator."""
+    share = sum(float(state.arrival_rates.sum()) for state in states) / len(numbers)
+    latency_s = max(state.overall_s() for state in states)
+    return [ExecutorModel(number, capacity(number), share, latency_s) for number in numbers]

@@ -20,7 +20,7 @@ from rheostat.experiments.reproduce.reproduction import Effort, Progress
 from rheostat.experiments.reproduce.sweep import Case
 from rheostat.experiments.reproduce.turn_log import Sizes, TurnLog, simulate_with_log
 from rheostat.experiments.scenario import Scenario
-from rheostat.policies.drs.measured import NetworkMeasurer
+from rheostat.policies.drs.measured_network import NetworkMeasurer
 from rheostat.policies.drs.options import DrsOptions
 from rheostat.policies.observation import Observation
 

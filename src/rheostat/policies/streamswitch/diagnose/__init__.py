@@ -1,0 +1,1 @@
+"""Diagnose: which action a pool needs, by the health of its executors."""

@@ -1,0 +1,1 @@
+"""Model: executors with what they can serve, their load and the latency projected for it."""

@@ -1,0 +1,99 @@
+"""DRS in the loop, on the simulated cluster."""
+
+from pathlib import Path
+
+import pytest
+
+from rheostat.experiments.scenario import Scenario, read_scenario
+from rheostat.experiments.simulate import simulate
+from rheostat.journal import Journal
+from rheostat.replay import replay
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
+
+LOGOS = """
+name = "three operators, badly split"
+duration = "2m"
+period = "2s"
+[[source]]
+name = "frames"
+load = { shape = "constant", rate = 40 }
+[[operator]]
+name = "extract"
+inputs = ["frames"]
+selectivity = 4
+emission = "poisson"
+executors = EXTRACT
+service = { mean = "90ms" }
+[[operator]]
+name = "match"
+inputs = ["extract"]
+executors = MATCH
+selectivity = 0.25
+service = { mean = "30ms" }
+[[operator]]
+name = "aggregate"
+inputs = ["match"]
+executors = AGGREGATE
+service = { mean = "4ms" }
+[budget]
+total = 14
+[cluster]
+start = "2s"
+"""
+
+
+def split(tmp_path: Path, *executors: int) -> Scenario:
+    text = LOGOS
+    for name, number in zip(("EXTRACT", "MATCH", "AGGREGATE"), executors, strict=True):
+        text = text.replace(name, str(number))
+    path = tmp_path / "logos.toml"
+    path.write_text(text)
+    return read_scenario(path)
+
+
+def last_sizes(journal: Path) -> dict[str, int]:
+    with Journal(journal) as written:
+        plan = written.last_recorded(1)[-1].plan
+    return {name: plan.size(name) for name in plan.pool_of}
+
+
+def run(scenario: Scenario, journal: Path, policy: str, **options):
+    with Journal(journal) as written:
+        result = simulate(scenario, policy, options, journal=written)
+    return result, last_sizes(journal)
+
+
+@pytest.mark.parametrize("bad", [(6, 4, 4), (3, 10, 1)])
+def test_it_recovers_from_a_bad_allocation_in_one_act_within_the_same_number_of_executors(tmp_path: Path, bad):
+    """The work keeps 3.6, 4.8 and 0.16 executors busy: both starts overload an operator."""
+    scenario = split(tmp_path, *bad)
+    left, _ = run(scenario, tmp_path / "static.db", "static")
+    cured, sizes = run(scenario, tmp_path / "drs.db", "drs")
+    assert left.mean_latency_s > 5.0
+    assert cured.mean_latency_s < 0.5
+    assert cured.mean_executors <= 14
+    assert sizes in ({"extract": 5, "match": 8, "aggregate": 1}, {"extract": 6, "match": 7, "aggregate": 1})
+    assert cured.decisions["scale"] == sum(before != after for before, after in zip(bad, sizes.values(), strict=True))
+
+
+def test_passive_it_recommends_and_nothing_changes(tmp_path: Path):
+    result, sizes = run(split(tmp_path, 6, 4, 4), tmp_path / "passive.db", "drs", t_ra="forever")
+    assert result.decisions.keys() == {"hold"}
+    assert sizes == {"extract": 6, "match": 4, "aggregate": 4}
+
+
+def test_a_replay_of_its_journal_decides_the_same(tmp_path: Path):
+    result, _ = run(split(tmp_path, 6, 4, 4), tmp_path / "drs.db", "drs")
+    replayed = replay(tmp_path / "drs.db")
+    assert replayed.differences == []
+    assert replayed.recorded["scale"] == result.decisions["scale"] > 0
+
+
+@pytest.mark.slow
+def test_it_holds_the_sla_through_a_spike_far_longer_than_thresholds_do():
+    spike = read_scenario(SCENARIOS / "microbatch-spike.toml")
+    drs, threshold = (simulate(spike, policy, {}) for policy in ("drs", "threshold"))
+    assert drs.success_rate > 0.9
+    assert drs.success_rate > threshold.success_rate + 0.15
+    assert drs.mean_latency_s < threshold.mean_latency_s / 3
