@@ -2,7 +2,7 @@ import pytest
 from pyspark.resource import ResourceProfile, ResourceProfileBuilder, TaskResourceRequests
 
 from rheostat.errors import PlantError
-from rheostat.spark.state.stage_placement import Preference, ProfilesOnly, Unplaced, stage_placement
+from rheostat.spark.state.stage_placement import Preference, ProfilesOnly, StageTarget, Unplaced, stage_placement
 
 pytestmark = pytest.mark.spark
 
@@ -56,9 +56,9 @@ def test_operators_that_run_python_are_noted_when_their_query_is_built(spark, pr
 
 def test_without_the_helpers_an_operator_keeps_its_profile(profile):
     placement = ProfilesOnly({"work": profile})
-    placement.route("work", profile, (), ())
+    placement.route("work", StageTarget(profile))
     with pytest.raises(PlantError, match="operator 'work' cannot change its pool while it runs"):
-        placement.route("work", a_profile(), (), ())
+        placement.route("work", StageTarget(a_profile()))
 
 
 def serialised(spark, thing) -> str:

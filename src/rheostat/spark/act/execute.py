@@ -26,7 +26,7 @@ from rheostat.spark.act.instructions import (
     WarmUp,
 )
 from rheostat.spark.query.runtime import Runtime
-from rheostat.spark.state.stage_placement import StagePlacement
+from rheostat.spark.state.stage_placement import StagePlacement, StageTarget
 from rheostat.topology import Topology
 
 
@@ -123,7 +123,8 @@ class StageActuators:
                 self._profiles.create(instruction.site)
             case Route():
                 profile = self._profiles[instruction.site]
-                self._placement.route(instruction.operator, profile, instruction.serving, instruction.by_substream)
+                target = StageTarget(profile, instruction.serving, instruction.by_substream)
+                self._placement.route(instruction.operator, target)
             case WarmUp():
                 kind = self._kind(instruction.operators)
                 self._warm_ups.start(instruction.executors, self._profiles[instruction.site], kind)

@@ -11,6 +11,7 @@ Queries are built with `place`; the reconciler changes the answer with `route` w
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pyarrow import RecordBatch
@@ -22,6 +23,18 @@ from rheostat.spark.install import jvm_helpers
 from rheostat.spark.state.executor_book import SparkExecutor
 
 _PYTHON_NODES = ("Python", "InArrow", "InPandas")
+
+
+@dataclass(frozen=True, slots=True)
+class StageTarget:
+    """Executors of one profile: substream i goes to the i-th of `by_substream`, all other work to any of `serving`.
+
+    While none is named, any executor of the profile gets work.
+    """
+
+    profile: ResourceProfile
+    serving: Sequence[SparkExecutor] = ()
+    by_substream: Sequence[SparkExecutor] = ()
 
 
 class StagePlacement(Protocol):
@@ -37,14 +50,8 @@ class StagePlacement(Protocol):
         """`df`, with the stage that computes it on the operator's executors; for a source `df` as it is."""
         ...
 
-    def route(
-        self,
-        operator: str,
-        profile: ResourceProfile,
-        serving: Sequence[SparkExecutor],
-        by_substream: Sequence[SparkExecutor],
-    ) -> None:
-        """From the next stage on: any executor in `serving`, and for substream i the i-th of `by_substream`."""
+    def route(self, operator: str, target: StageTarget) -> None:
+        """From the next stage on, run the operator's stages on `target`."""
         ...
 
 
@@ -59,13 +66,7 @@ class Unplaced:
     def place(self, operator: str, df: DataFrame) -> DataFrame:
         return df
 
-    def route(
-        self,
-        operator: str,
-        profile: ResourceProfile,
-        serving: Sequence[SparkExecutor],
-        by_substream: Sequence[SparkExecutor],
-    ) -> None:
+    def route(self, operator: str, target: StageTarget) -> None:
         """Nothing to route."""
 
 
@@ -82,14 +83,8 @@ class ProfilesOnly:
         _note_python(operator, df, self.python_operators)
         return pin(df, self._profiles[operator]) if operator in self._profiles else df
 
-    def route(
-        self,
-        operator: str,
-        profile: ResourceProfile,
-        serving: Sequence[SparkExecutor],
-        by_substream: Sequence[SparkExecutor],
-    ) -> None:
-        if profile is not self._profiles[operator]:
+    def route(self, operator: str, target: StageTarget) -> None:
+        if target.profile is not self._profiles[operator]:
             raise PlantError(f"operator {operator!r} cannot change its pool while it runs: that needs the JVM helpers")
 
 
@@ -108,18 +103,12 @@ class PreferredExecutors:
         _note_python(operator, df, self.python_operators)
         return self._preferences[operator].place(df)
 
-    def route(
-        self,
-        operator: str,
-        profile: ResourceProfile,
-        serving: Sequence[SparkExecutor],
-        by_substream: Sequence[SparkExecutor],
-    ) -> None:
-        self._preferences[operator].prefer(profile, serving, by_substream)
+    def route(self, operator: str, target: StageTarget) -> None:
+        self._preferences[operator].set(target)
 
 
 class Preference:
-    """The preferred executors of one operator. While none is named, any executor of the profile serves."""
+    """The preferred executors of one operator, at first any of the profile."""
 
     def __init__(self, spark: SparkSession, profile: ResourceProfile) -> None:
         jvm: Any = spark.sparkContext._jvm
@@ -132,11 +121,10 @@ class Preference:
         classic: Any = df
         return DataFrame(self._pin.pin(classic._jdf, self._preference), df.sparkSession)
 
-    def prefer(
-        self, profile: ResourceProfile, serving: Iterable[SparkExecutor], by_substream: Iterable[SparkExecutor] = ()
-    ) -> None:
-        """From the next stage on: tasks go to `serving`, those of substream i to the i-th of `by_substream`."""
-        self._preference.prefer(profile._java_resource_profile, self._locations(serving), self._locations(by_substream))
+    def set(self, target: StageTarget) -> None:
+        """From the next stage on, tasks go to `target`."""
+        java_profile: Any = target.profile._java_resource_profile
+        self._preference.prefer(java_profile, self._locations(target.serving), self._locations(target.by_substream))
 
     def _locations(self, executors: Iterable[SparkExecutor]) -> Any:
         java = self._list()

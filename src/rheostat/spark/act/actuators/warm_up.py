@@ -18,7 +18,7 @@ from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.spark.state.executor_book import SparkExecutor
-from rheostat.spark.state.stage_placement import Preference
+from rheostat.spark.state.stage_placement import Preference, StageTarget
 
 QUERY_PREFIX = "rheostat warm-up "
 """How the names of warm-up queries start, so that others can leave them out of account."""
@@ -75,7 +75,7 @@ class WarmUpQuery:
     def _work(self, session: SparkSession, slots: Sequence[SparkExecutor]) -> DataFrame:
         """One task for each slot in each stage."""
         preference = Preference(session, self._profile)
-        preference.prefer(self._profile, (), slots)
+        preference.set(StageTarget(self._profile, by_substream=slots))
         source = session.readStream.format("rate-micro-batch").option("numPartitions", len(slots))
         rows = source.option("rowsPerBatch", _ROWS_PER_TASK * len(slots)).load()
         if self._kind.python:
