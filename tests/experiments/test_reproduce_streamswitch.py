@@ -16,7 +16,7 @@ from rheostat.experiments.reproduce.streamswitch.workloads import SUBSTREAMS, au
 from rheostat.experiments.simulate import simulate
 from rheostat.load.skew import top_share
 from rheostat.policies.registry import make_policy
-from rheostat.sim.cluster import Cluster
+from rheostat.sim.cluster.cluster import Cluster
 
 
 def test_orders_are_skewed_and_open_with_spikes_as_the_trace_does() -> None:
@@ -74,7 +74,7 @@ def test_a_path_is_judged_on_every_way_through_a_substream_of_each_operator() ->
     due: list[Callable[[], None]] = []
     cluster = SimpleNamespace(
         now_s=0.0,
-        agenda=SimpleNamespace(at=lambda time_s, action: due.append(action)),
+        timers=SimpleNamespace(at=lambda time_s, action: due.append(action)),
         position={"one": 0, "two": 1},
         state=SimpleNamespace(operators=operators, substreams=substreams),
     )

@@ -8,7 +8,7 @@ substream of the first and one of the second operator, whose latencies in a wind
 import numpy as np
 from numpy.typing import NDArray
 
-from rheostat.sim.cluster import Cluster
+from rheostat.sim.cluster.cluster import Cluster
 
 _SLOT_S = 0.1
 
@@ -35,7 +35,7 @@ class PathSuccess:
 
         def turn(count: int) -> None:
             self._look(cluster)
-            cluster.agenda.at(start_s + (count + 1) * _SLOT_S, lambda: turn(count + 1))
+            cluster.timers.at(start_s + (count + 1) * _SLOT_S, lambda: turn(count + 1))
 
         turn(0)
 
