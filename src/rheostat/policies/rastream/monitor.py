@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from rheostat.measure.counter import Counter
 from rheostat.measure.unknown import total
-from rheostat.placement.trimmed import trimmed_mean
+from rheostat.placement.model.measured import trimmed_mean
 from rheostat.policies.policy import Observation
 from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState, StreamState
 

@@ -8,7 +8,7 @@ import msgspec
 from rheostat.decision import Decision, Hold, Location, Place
 from rheostat.errors import ConfigError, InfeasibleError
 from rheostat.placement import Placement, algorithm, ra_stream
-from rheostat.placement.processes import Spots
+from rheostat.placement.solvers.processes import TaskLocations
 from rheostat.policies.policy import Observation, Policy, PolicyOptions
 from rheostat.policies.rastream.fewest_moves import staying
 from rheostat.policies.rastream.fusing import fusing, splitting_first
@@ -104,7 +104,7 @@ class RaStream:
     def _planned(self, now: Placement) -> Placement:
         """Ra-Stream's plan; what runs, mended, if that needs no more nodes; all nodes if there are not enough."""
         try:
-            fresh = staying(now, ra_stream(now.problem, self.options.search, Spots(now.scheme, now.processes)))
+            fresh = staying(now, ra_stream(now.problem, self.options.search, TaskLocations(now.scheme, now.processes)))
         except InfeasibleError:
             return crowded(now, self.options.search)
         return mended(now, fresh, self.options.costs, self.options.margin) or fresh
