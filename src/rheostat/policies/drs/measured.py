@@ -11,7 +11,7 @@ from rheostat.policies.drs.options import DrsOptions
 from rheostat.policies.drs.routes import Routes
 from rheostat.policies.drs.variants import with_margin
 from rheostat.policies.policy import Observation
-from rheostat.queueing import Allocation, Model, Network, Station
+from rheostat.queueing import ExecutorAllocation, Network, QueueModel, Station
 from rheostat.sla import Goal
 
 
@@ -27,7 +27,7 @@ class Measured(msgspec.Struct, frozen=True):
     Little's law, from how many there are now, and `growth` what the newest rate is of the smoothed one.
     """
 
-    running: Allocation
+    running: ExecutorAllocation
     plain: Network
     operators: tuple[tuple[str, ...], ...]
     latency_s: float | None
@@ -75,7 +75,7 @@ class NetworkMeasurer:
         sizes = tuple(len(plan.pools[pool].executors) for pool, _ in served)
         network = Network(stations, self._external_rate(observation, stations))
         operators = tuple(each for _, each in served)
-        running = Allocation(with_margin(network, self._options.margin), sizes)
+        running = ExecutorAllocation(with_margin(network, self._options.margin), sizes)
         held_s = _held_s(observation, rates, network, operators)
         growth = (self._newest.rate or network.external_rate) / network.external_rate
         return Measured(running, network, operators, observation.measures.latency_s, _idle(observation), held_s, growth)
@@ -140,7 +140,7 @@ class NetworkMeasurer:
             raise NotKnownError(f"the service rate of {name!r} could not be measured yet")
         return rate or 1.0  # without arrivals it does not matter
 
-    def _model(self, observation: Observation, operators: Sequence[str], demand: Demand) -> Model:
+    def _model(self, observation: Observation, operators: Sequence[str], demand: Demand) -> QueueModel:
         if self._runs_batches(observation, operators):
             batches = demand.batches()
             if batches is None:

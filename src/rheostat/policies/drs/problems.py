@@ -14,7 +14,7 @@ from rheostat.policies.drs.measured import Measured
 from rheostat.policies.drs.options import Limits
 from rheostat.policies.drs.variants import under_load, with_share
 from rheostat.policies.drs.worth import not_bearable, not_worth_it
-from rheostat.queueing import Allocation, Network, assign_processors, min_processors
+from rheostat.queueing import ExecutorAllocation, Network, assign_processors, min_processors
 
 _SAME = 1 - 1e-9
 """A latency that falls by less than rounding does not fall."""
@@ -23,7 +23,7 @@ _SAME = 1 - 1e-9
 class Proposal(msgspec.Struct, frozen=True):
     """What should run, and why; what runs already where nothing is to change."""
 
-    wanted: Allocation
+    wanted: ExecutorAllocation
     why: str
 
 
@@ -35,14 +35,14 @@ class Situation(msgspec.Struct, frozen=True):
     horizon_s: float
 
     @property
-    def running(self) -> Allocation:
+    def running(self) -> ExecutorAllocation:
         return self.measured.running
 
     @property
     def network(self) -> Network:
         return self.measured.network
 
-    def predicted_s(self, allocation: Allocation) -> float:
+    def predicted_s(self, allocation: ExecutorAllocation) -> float:
         """The corrected estimate for `allocation` under the whole load."""
         return self.line.predicted_s(self.network.expected_latency_s(allocation.executors))
 
@@ -61,7 +61,7 @@ class Situation(msgspec.Struct, frozen=True):
             return self.measured.idle
         return self.measured.latency_s < t_min_s
 
-    def share_left(self, wanted: Allocation) -> float:
+    def share_left(self, wanted: ExecutorAllocation) -> float:
         """What `wanted` leaves of the latency by the model without margin; 0 where what runs cannot keep up.
 
         With a margin executors near saturation look worse than they are, and noise would swap them for ever.
@@ -167,7 +167,7 @@ class FewestExecutors:
         proposal = _rearranged(situation, wanted, why, self._cost_s)
         return msgspec.structs.replace(proposal, why=f"{trigger}; {proposal.why}")
 
-    def _least(self, network: Network, line: Line) -> tuple[Allocation, str]:
+    def _least(self, network: Network, line: Line) -> tuple[ExecutorAllocation, str]:
         """The fewest executors whose corrected estimate meets T_max; when none do, the best that may be had."""
         try:
             wanted = min_processors(network, line.estimate_s(self._t_max_s), self._k_max)
@@ -175,7 +175,7 @@ class FewestExecutors:
             return self._beyond_reach(network)
         return wanted, f"{executors(wanted.total())} are the fewest that keep it within T_max"
 
-    def _beyond_reach(self, network: Network) -> tuple[Allocation, str]:
+    def _beyond_reach(self, network: Network) -> tuple[ExecutorAllocation, str]:
         """T_max cannot be predicted to be met: all of K_max then, or what the model alone would do without one."""
         if self._k_max is not None:
             wanted, why = best_use(network, self._k_max)
@@ -191,7 +191,7 @@ class FewestExecutors:
         return self._k_max is None or total <= self._k_max
 
 
-def best_use(network: Network, k_max: int) -> tuple[Allocation, str]:
+def best_use(network: Network, k_max: int) -> tuple[ExecutorAllocation, str]:
     """The best allocation of at most `k_max` executors, for as much of the load as they can serve.
 
     Its network is the one it is the best for. Lower bounds that ask for more than `k_max` are kept.
@@ -205,7 +205,7 @@ def best_use(network: Network, k_max: int) -> tuple[Allocation, str]:
     return wanted, f"{executors(wanted.total())} can serve {share:.0%} of the load and are best used so"
 
 
-def _rearranged(situation: Situation, wanted: Allocation, why: str, cost_s: float) -> Proposal:
+def _rearranged(situation: Situation, wanted: ExecutorAllocation, why: str, cost_s: float) -> Proposal:
     """`wanted`, if it is better than what runs by enough; in any case when bounds were drawn that do not allow that."""
     if not _allowed(situation.running):
         return Proposal(wanted, f"what runs is not within the bounds; {why}")
@@ -217,6 +217,6 @@ def _rearranged(situation: Situation, wanted: Allocation, why: str, cost_s: floa
     return Proposal(wanted, why)
 
 
-def _allowed(allocation: Allocation) -> bool:
+def _allowed(allocation: ExecutorAllocation) -> bool:
     rows = zip(allocation.network.stations, allocation.executors, strict=True)
     return all(station.least <= executors <= station.most for station, executors in rows)

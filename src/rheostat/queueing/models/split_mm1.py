@@ -3,8 +3,8 @@
 import math
 
 from rheostat.errors import ConfigError
-from rheostat.queueing.hyperbola import Hyperbolic
-from rheostat.queueing.rates import Rates
+from rheostat.queueing.models.hyperbola import Hyperbolic
+from rheostat.queueing.models.rates import Rates
 
 
 def projected_latency_s(arrival_rate: float, service_rate: float, margin: float = 0.0) -> float:
@@ -20,9 +20,9 @@ def projected_latency_s(arrival_rate: float, service_rate: float, margin: float 
 
 
 class SplitMM1(Hyperbolic, frozen=True):
-    """k executors with a queue each; every one gets λ/k and is trusted with (1−ε) of its service rate.
+    """k executors with a queue each; each gets λ/k and counts with (1−ε) of its service rate.
 
-    Executors of different speeds that share in proportion to them have the same mean sojourn time as k equal
+    Executors of different speeds that share the load in proportion to them have the same mean sojourn time as k equal
     ones of their mean speed.
     """
 
@@ -38,7 +38,7 @@ class SplitMM1(Hyperbolic, frozen=True):
         return self.arrival_rate / self._trusted_rate()
 
     def utilisation(self, executors: int) -> float:
-        """The share of time the executors are really busy, margin apart."""
+        """The share of time that the executors are really busy, without the margin."""
         return Rates.load(self) / executors
 
     def sojourn_s(self, executors: int) -> float:

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from rheostat.queueing.model import Counts, Floats
+from rheostat.queueing.models.model import Counts, Floats
 
 _ALL_TERMS_COUNT = 64.0
 """Up to this load every term of the sum counts, and the plain recursion is the shorter way."""

@@ -10,8 +10,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from rheostat.queueing.model import Counts, Flags, Floats
-from rheostat.queueing.rates import Rates
+from rheostat.queueing.models.model import Counts, Flags, Floats
+from rheostat.queueing.models.rates import Rates
+
+_MOST_SPARE = 1e12
+"""If even so many spare executors still gain, every further executor counts as a gain."""
 
 
 class _HyperbolaStack:
@@ -37,7 +40,7 @@ class _HyperbolaStack:
 class Hyperbolic(Rates, frozen=True):
     """An operator whose mean number of tuples is a constant + fall/u + rise·u with u = k − λ/μ to spare."""
 
-    falls: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
     stack: ClassVar[type[_HyperbolaStack]] = _HyperbolaStack
 
     def hyperbola(self) -> tuple[float, float]:
@@ -55,9 +58,12 @@ class Hyperbolic(Rates, frozen=True):
     def best(self, least: int = 1) -> float:
         """The smallest k whose successor is no better: u(u+1) ≥ fall/rise."""
         fall, rise = self.hyperbola()
-        if fall > 0.0 and rise == 0.0:
+        if fall == 0.0:
+            return self._first_without_gain(max(least, int(self.load())))
+        ratio = fall / rise if rise > 0.0 else math.inf
+        if ratio > _MOST_SPARE**2:
             return math.inf
-        spare = 0.5 * (math.sqrt(1.0 + 4.0 * fall / rise) - 1.0) if fall > 0.0 else 0.0
+        spare = 0.5 * (math.sqrt(1.0 + 4.0 * ratio) - 1.0)
         return self._first_without_gain(max(least, int(self.load() + spare)))
 
     def _first_without_gain(self, guess: int) -> int:

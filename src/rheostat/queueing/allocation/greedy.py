@@ -1,4 +1,4 @@
-"""The best order for a few stations: a heap of their next changes, one executor at a time (DRS Algorithm 1)."""
+"""Greedy order for a few stations: a heap of their next changes, one executor at a time (DRS Algorithm 1)."""
 
 from collections.abc import Iterator
 from heapq import heapify, heapreplace
@@ -7,32 +7,31 @@ from math import inf
 
 import msgspec
 
-from rheostat.queueing.deal import deal
-from rheostat.queueing.lanes import Lanes
-from rheostat.queueing.model import FallingModel
+from rheostat.queueing.allocation.bounded_models import BoundedModels, share_evenly
+from rheostat.queueing.models.model import ConvexModel
 
 
 class GreedyOrder(msgspec.Struct, frozen=True):
-    """Stations in the order they get an executor; costs one step of a model for each."""
+    """Stations in the order in which they get an executor; each costs one step of a model."""
 
-    lanes: Lanes[FallingModel]
+    bounded: BoundedModels[ConvexModel]
     stations: list[int]
     changes: list[float]
 
     def take(self, spare: int) -> list[int]:
-        executors = self.lanes.lowest.copy()
+        executors = self.bounded.lowest.copy()
         for station in self.stations[:spare]:
             executors[station] += 1
         if spare > len(self.stations):
-            deal(executors, self.lanes.highest, spare - len(self.stations))
+            share_evenly(executors, self.bounded.highest, spare - len(self.stations))
         return executors
 
 
-def greedy_order(lanes: Lanes[FallingModel], spare: int) -> GreedyOrder:
+def greedy_order(bounded: BoundedModels[ConvexModel], spare: int) -> GreedyOrder:
     """The best `spare` executors, fewer when no more of them gain; ties go to the station declared first."""
     heap = []
-    lowest, highest = lanes.lowest, lanes.highest
-    for station, model in enumerate(lanes.models):
+    lowest, highest = bounded.lowest, bounded.highest
+    for station, model in enumerate(bounded.models):
         changes = model.changes(lowest[station])
         if highest[station] < inf:
             changes = _at_most(int(highest[station]) - lowest[station], changes)
@@ -48,9 +47,9 @@ def greedy_order(lanes: Lanes[FallingModel], spare: int) -> GreedyOrder:
             break
         given.append(station)
         gains.append(best)
-    return GreedyOrder(lanes, given, gains)
+    return GreedyOrder(bounded, given, gains)
 
 
 def _at_most(times: int, changes: Iterator[float]) -> Iterator[float]:
-    """The first changes only; after them an executor is out of the question."""
+    """The first `times` changes; after them no further executor is possible."""
     return chain(islice(changes, times), repeat(inf))

@@ -1,4 +1,4 @@
-"""The one interface of all queueing models: how long a tuple stays at an operator with k executors."""
+"""Queueing model: the interface of all models, the sojourn time of a tuple at an operator with k executors."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol
@@ -11,11 +11,11 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
-class Model(Protocol):
+class QueueModel(Protocol):
     """The expected sojourn time of a tuple at an operator, as a function of its number of executors."""
 
-    falls: ClassVar[bool]
-    """Whether each further executor gains less than the one before, up to `best()`: a `FallingModel`."""
+    convex: ClassVar[bool]
+    """Whether each further executor gains less than the previous one, up to `best()`: a `ConvexModel`."""
 
     @property
     def arrival_rate(self) -> float:
@@ -44,22 +44,22 @@ class Stack(Protocol):
         """The next `width` changes of every model: a row for each executor added, a column for each model."""
 
     def keep(self, which: Flags) -> None:
-        """Go on with these models only."""
+        """Continue with these models only."""
 
 
 StackType = Callable[[Sequence[Any], Counts], Stack]
-"""Puts models of one family, each at the number of executors given, side by side."""
+"""Makes a stack of models of one family, each at its given number of executors."""
 
 
-class FallingModel(Model, Protocol):
-    """A model whose E[T_i] is convex in k up to `best()`, which is all that DRS's theorems 1 and 2 ask for."""
+class ConvexModel(QueueModel, Protocol):
+    """A model whose E[T_i] is convex in k up to `best()`, which is all that DRS's theorems 1 and 2 require."""
 
     stack: ClassVar[StackType]
-    """How many models of this family are stepped together."""
+    """The stack that steps many models of this family together."""
 
     def changes(self, executors: int) -> Iterator[float]:
-        """λ·(E[T_i](k+1) − E[T_i](k)) for k = `executors` and on, one after the other without end.
+        """λ·(E[T_i](k+1) − E[T_i](k)) for k = `executors`, k + 1 and so on, without end.
 
-        By Little's law, what one more executor does to the mean number of tuples at the operator: negative and
+        By Little's law, the change of the mean number of tuples at the operator with one more executor: negative and
         rising up to `best()`.
         """

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from rheostat.errors import ConfigError
-from rheostat.queueing.hyperbola import Hyperbolic
+from rheostat.queueing.models.hyperbola import Hyperbolic
 
 LATENCY_IN_BATCHES = 1.5
+_LARGEST_COST_S = 1e12
 
 
 class MicroBatch(Hyperbolic, frozen=True):
@@ -29,8 +30,10 @@ class MicroBatch(Hyperbolic, frozen=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (0.0 <= self.fixed_s < math.inf and 0.0 <= self.per_task_s < math.inf):
-            raise ConfigError(f"batch costs {self.fixed_s!r} s + {self.per_task_s!r} s a task must be 0 or more")
+        if not (0.0 <= self.fixed_s <= _LARGEST_COST_S and 0.0 <= self.per_task_s <= _LARGEST_COST_S):
+            raise ConfigError(
+                f"batch costs {self.fixed_s!r} s + {self.per_task_s!r} s a task must be from 0 to {_LARGEST_COST_S:g} s"
+            )
         if self.fixed_s + self.per_task_s == 0.0:
             raise ConfigError("a batch without any cost cannot be: give fixed_s or per_task_s above 0")
         if self.tasks is not None and self.tasks < 1:
@@ -71,11 +74,6 @@ class MicroBatch(Hyperbolic, frozen=True):
         if self.tasks is not None:
             return tuples * self.cost_s(self.tasks) * load, 0.0
         return tuples * load * (self.fixed_s + self.per_task_s * load), tuples * self.per_task_s
-
-
-def highest_utilisation(cost_s: float, latency_s: float) -> float:
-    """The ρ that a latency bound L allows: 1 − 1.5·c/L; 0 or less when even idle batches are too slow."""
-    return 1.0 - LATENCY_IN_BATCHES * cost_s / latency_s
 
 
 def fitted_cost_s(

@@ -9,10 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rheostat.errors import ConfigError
-from rheostat.queueing.gigk import GIGk, mmk
-from rheostat.queueing.margin import SplitMM1, mm1, projected_latency_s
-from rheostat.queueing.microbatch import MicroBatch, fitted_cost_s, highest_utilisation
-from rheostat.queueing.mixed import Mixed
+from rheostat.queueing.models.gigk import GIGk, mmk
+from rheostat.queueing.models.microbatch import MicroBatch, fitted_cost_s
+from rheostat.queueing.models.mixed_speeds import MixedSpeeds
+from rheostat.queueing.models.split_mm1 import SplitMM1, mm1, projected_latency_s
 
 RATES = st.floats(0.01, 50.0)
 COSTS = st.floats(0.001, 2.0)
@@ -146,12 +146,6 @@ class TestMicroBatch:
         k_star = load + math.sqrt(load**2 + c0 * load / c1)
         assert model.best() in {max(math.floor(k_star), model.fewest()), max(math.ceil(k_star), model.fewest())}
 
-    def test_the_limit_on_utilisation_follows_from_the_latency_bound(self):
-        limit = highest_utilisation(0.2, 1.0)
-        assert limit == pytest.approx(0.7)
-        at_limit = MicroBatch(limit * 10, 1.0, 0.2)
-        assert at_limit.sojourn_s(10) == pytest.approx(1.0)
-
     @pytest.mark.parametrize(("fixed_s", "per_task_s"), [(-0.1, 0.0), (0.1, -0.1), (math.inf, 0.0), (math.nan, 0.1)])
     def test_impossible_costs_are_refused_with_their_values(self, fixed_s, per_task_s):
         with pytest.raises(ConfigError, match=f"{fixed_s} s .* {per_task_s} s"):
@@ -192,27 +186,27 @@ class TestFittedCost:
 
 class TestMixed:
     def test_k_executors_serve_at_the_sum_of_their_rates(self):
-        model = Mixed(mmk(10, 4), (2.0, 0.5, 0.5))
+        model = MixedSpeeds(mmk(10, 4), (2.0, 0.5, 0.5))
         assert model.sojourn_s(3) == mmk(10, 4).sojourn_s(3)
         assert model.sojourn_s(2) == mmk(10, 5).sojourn_s(2)
         assert model.utilisation(2) == pytest.approx(1.0)
 
     def test_executors_beyond_the_known_ones_are_like_their_mean(self):
-        assert Mixed(mmk(10, 4), (1.0, 2.0)).sojourn_s(5) == mmk(10, 6).sojourn_s(5)
+        assert MixedSpeeds(mmk(10, 4), (1.0, 2.0)).sojourn_s(5) == mmk(10, 6).sojourn_s(5)
 
     def test_the_fewest_that_keep_up_depend_on_who_joins_first(self):
-        assert Mixed(mmk(10, 4), (3.0, 0.5, 0.5)).fewest() == 1
-        assert Mixed(mmk(10, 4), (0.5, 0.5, 3.0)).fewest() == 3
-        assert Mixed(mmk(100, 4), (1.5, 0.5)).fewest() == 26
+        assert MixedSpeeds(mmk(10, 4), (3.0, 0.5, 0.5)).fewest() == 1
+        assert MixedSpeeds(mmk(10, 4), (0.5, 0.5, 3.0)).fewest() == 3
+        assert MixedSpeeds(mmk(100, 4), (1.5, 0.5)).fewest() == 26
 
     def test_a_slow_executor_can_do_harm(self):
-        model = Mixed(mmk(1, 4), (1.0, 0.1))
+        model = MixedSpeeds(mmk(1, 4), (1.0, 0.1))
         assert model.sojourn_s(2) > model.sojourn_s(1)
         assert model.best() == 1
         assert model.floor_s() == model.sojourn_s(1)
 
     def test_from_two_executors_on_the_best_may_lie_further_out(self):
-        model = Mixed(mmk(0.1, 4), (1.0, 0.1, 1.0, 1.0))
+        model = MixedSpeeds(mmk(0.1, 4), (1.0, 0.1, 1.0, 1.0))
         assert model.best() == 1
         assert model.best(least=2) == math.inf
 
@@ -222,12 +216,12 @@ class TestMixed:
         one_by_one = sum(
             share / rate * projected_latency_s(share, mu * speed) for share, speed in zip(shares, speeds, strict=True)
         )
-        assert Mixed(mm1(rate, mu), speeds).sojourn_s(3) == pytest.approx(one_by_one, rel=1e-12)
+        assert MixedSpeeds(mm1(rate, mu), speeds).sojourn_s(3) == pytest.approx(one_by_one, rel=1e-12)
 
     @pytest.mark.parametrize("speeds", [(), (1.0, 0.0), (1.0, -2.0), (math.nan,)])
     def test_impossible_speeds_are_refused_with_their_values(self, speeds):
         with pytest.raises(ConfigError, match="speeds"):
-            Mixed(mmk(1, 2), speeds)
+            MixedSpeeds(mmk(1, 2), speeds)
 
 
 @given(MODELS)

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from rheostat.errors import ConfigError, InfeasibleError
-from rheostat.queueing import Allocation, MicroBatch, Network, Station, mmk
+from rheostat.queueing import ExecutorAllocation, MicroBatch, Network, Station, mmk
 
 
 def test_expected_latency_weighs_each_operator_by_its_visits():
@@ -40,7 +40,7 @@ def test_an_upper_bound_raises_the_floor():
 
 
 def test_an_allocation_tells_names_total_and_utilisation():
-    allocation = Allocation(Network.of(10.0, a=mmk(10, 4), b=mmk(2, 4)), (5, 1))
+    allocation = ExecutorAllocation(Network.of(10.0, a=mmk(10, 4), b=mmk(2, 4)), (5, 1))
     assert allocation.by_name() == {"a": 5, "b": 1}
     assert allocation.total() == 6
     assert allocation.utilisation() == {"a": 0.5, "b": 0.5}

@@ -11,7 +11,7 @@ from rheostat.errors import ConfigError, InfeasibleError
 from rheostat.queueing import (
     GIGk,
     MicroBatch,
-    Mixed,
+    MixedSpeeds,
     Network,
     SplitMM1,
     Station,
@@ -20,9 +20,9 @@ from rheostat.queueing import (
     mm1,
     mmk,
 )
-from rheostat.queueing.greedy import greedy_order
-from rheostat.queueing.ranking import RankedOrder
-from rheostat.queueing.uneven import UnevenOrder
+from rheostat.queueing.allocation.convolution import ConvolutionOrder
+from rheostat.queueing.allocation.greedy import greedy_order
+from rheostat.queueing.allocation.ranking import RankedOrder
 
 RATES = st.floats(0.05, 6.0)
 SERVICES = st.floats(0.8, 4.0)
@@ -35,7 +35,7 @@ FALLING = st.one_of(
     st.builds(MicroBatch, RATES, SERVICES, COSTS, st.just(0.0) | COSTS, st.none() | st.integers(8, 12)),
 )
 SPEEDS = st.lists(st.sampled_from([0.2, 0.5, 1.0, 2.0]), min_size=1, max_size=6).map(tuple)
-MIXED = st.builds(Mixed, FALLING, SPEEDS)
+MIXED = st.builds(MixedSpeeds, FALLING, SPEEDS)
 
 
 @st.composite
@@ -126,8 +126,8 @@ def test_no_smaller_allocation_meets_the_latency_with_executors_of_different_spe
 @settings(max_examples=300)
 @given(networks(FALLING, 8), st.integers(0, 60))
 def test_many_operators_at_once_and_one_executor_at_a_time_give_the_same_order(network, spare):
-    lanes = network.lanes()
-    one_by_one, at_once = greedy_order(lanes, spare), RankedOrder(lanes, spare)
+    bounded = network.bounded_models()
+    one_by_one, at_once = greedy_order(bounded, spare), RankedOrder(bounded, spare)
     assert [at_once.take(s) for s in range(spare + 1)] == [one_by_one.take(s) for s in range(spare + 1)]
     assert at_once.changes[:spare].tolist() == one_by_one.changes
 
@@ -135,8 +135,8 @@ def test_many_operators_at_once_and_one_executor_at_a_time_give_the_same_order(n
 def test_hundreds_of_unequal_operators_share_thousands_of_executors_as_one_by_one():
     makers = (mmk, mm1, lambda rate, mu: GIGk(rate, mu, 2.0, 0.5), lambda rate, mu: MicroBatch(rate, mu, 0.3, 0.001))
     unequal = tuple(Station(f"o{i}", makers[i % 4](500.0 / (i + 1), 1.1)) for i in range(300))
-    lanes = Network(unequal, 1.0).lanes()
-    one_by_one, at_once = greedy_order(lanes, 5_000), RankedOrder(lanes, 5_000)
+    bounded = Network(unequal, 1.0).bounded_models()
+    one_by_one, at_once = greedy_order(bounded, 5_000), RankedOrder(bounded, 5_000)
     for spare in (0, 1, 299, 300, 2_500, 5_000):
         assert at_once.take(spare) == one_by_one.take(spare)
 
@@ -144,8 +144,8 @@ def test_hundreds_of_unequal_operators_share_thousands_of_executors_as_one_by_on
 @settings(max_examples=200)
 @given(networks(FALLING, 5), st.integers(0, 20))
 def test_the_way_for_models_of_any_shape_agrees_where_gains_fall(network, spare):
-    by_gain = greedy_order(network.lanes(), spare).take(spare)
-    any_shape = UnevenOrder(network.lanes(), spare).take(spare)
+    by_gain = greedy_order(network.bounded_models(), spare).take(spare)
+    any_shape = ConvolutionOrder(network.bounded_models(), spare).take(spare)
     assert network.expected_latency_s(any_shape) == pytest.approx(network.expected_latency_s(by_gain), rel=1e-9)
 
 
@@ -217,7 +217,7 @@ class TestAssignProcessors:
             assign_processors(many, 3)
 
     def test_taking_the_largest_gain_first_would_miss_the_optimum_of_mixed_executors(self):
-        slow_second = Mixed(mmk(0.3, 1.0), (1.0, 0.05, 4.0))
+        slow_second = MixedSpeeds(mmk(0.3, 1.0), (1.0, 0.05, 4.0))
         network = Network.of(1.0, a=slow_second, b=mmk(1.5, 1.0))
         assert slow_second.sojourn_s(2) > slow_second.sojourn_s(1)
         assert assign_processors(network, 6).executors == (3, 3)
@@ -255,7 +255,7 @@ class TestMinProcessors:
 
     def test_a_budget_too_small_for_the_latency_tells_the_latency_it_allows(self):
         within = assign_processors(self.NETWORK, 10).expected_latency_s()
-        with pytest.raises(InfeasibleError, match=f"10 executors bring .* to {within:.6g} s, not to 0.62 s"):
+        with pytest.raises(InfeasibleError, match=f"10 executors reach .* of {within:.6g} s, not 0.62 s"):
             min_processors(self.NETWORK, 0.62, k_max=10)
 
     def test_a_budget_too_small_to_keep_up_tells_the_number_needed(self):
@@ -263,7 +263,7 @@ class TestMinProcessors:
             min_processors(self.NETWORK, 5.0, k_max=7)
 
     def test_a_latency_just_above_the_floor_ends_the_search_instead_of_the_memory(self):
-        with pytest.raises(InfeasibleError, match="1000003 executors bring the expected latency"):
+        with pytest.raises(InfeasibleError, match="1000003 executors reach an expected latency"):
             min_processors(Network.of(10.0, a=mm1(10, 5)), 0.2 * (1 + 1e-9))
 
     def test_a_latency_that_is_no_number_is_refused(self):

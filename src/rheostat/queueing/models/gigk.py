@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from rheostat.errors import ConfigError
-from rheostat.queueing.erlang import inverse_blocking, inverse_blockings, mean_waiting
-from rheostat.queueing.model import Counts, Flags, Floats
-from rheostat.queueing.rates import Rates
+from rheostat.queueing.models.erlang import inverse_blocking, inverse_blockings, mean_waiting
+from rheostat.queueing.models.model import Counts, Flags, Floats
+from rheostat.queueing.models.rates import Rates
 
 
 class _ErlangStack:
@@ -52,7 +52,7 @@ class GIGk(Rates, frozen=True):
 
     arrival_scv: float = 1.0
     service_scv: float = 1.0
-    falls: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
     stack: ClassVar[type[_ErlangStack]] = _ErlangStack
 
     def __post_init__(self) -> None:
@@ -69,7 +69,7 @@ class GIGk(Rates, frozen=True):
     def sojourn_s(self, executors: int) -> float:
         if executors < self.fewest():
             return math.inf
-        if self.arrival_rate == 0.0:
+        if self.load() == 0.0:
             return 1.0 / self.service_rate
         waiting = self.variability() * mean_waiting(executors, self.load())
         return waiting / self.arrival_rate + 1.0 / self.service_rate
@@ -89,8 +89,8 @@ class GIGk(Rates, frozen=True):
             yield waiting - before
 
     def best(self, least: int = 1) -> float:
-        """Without arrivals, or without variation, nobody ever waits and no executor more helps."""
-        if self.arrival_rate > 0.0 and self.arrival_scv + self.service_scv > 0.0:
+        """Without arrivals, or without variation, no tuple waits and no further executor helps."""
+        if self.load() > 0.0 and self.arrival_scv + self.service_scv > 0.0:
             return math.inf
         return max(least, self.fewest())
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from rheostat.queueing.erlang import erlang_b, erlang_c, inverse_blocking, inverse_blockings, mean_waiting
+from rheostat.queueing.models.erlang import erlang_b, erlang_c, inverse_blocking, inverse_blockings, mean_waiting
 
 EXACT_TO = 1e-12
 
