@@ -1,4 +1,4 @@
-"""A lock on a path that the system releases when its holder dies, however it dies."""
+"""File lock: a lock on a path that the system releases when the process of its holder ends, for whatever reason."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ except ImportError:  # no advisory locks on this system: the lock is always gran
 
 
 class FileLock:
-    """Held from construction until `release`; `held_by_another` when somebody else has it."""
+    """Held from construction until `release`, unless it is `held_by_another`."""
 
     def __init__(self, path: Path) -> None:
         self._file: IO[bytes] | None = path.open("ab")

@@ -16,7 +16,7 @@ from rheostat.cli.picture_file import picture_file
 from rheostat.duration import human
 from rheostat.errors import ConfigError
 from rheostat.experiments.samples import samples_of
-from rheostat.forecast import MODELS, Forecaster, Model, make_model
+from rheostat.forecast import MODELS, Forecaster, ForecastModel, make_model
 from rheostat.forecast.model import Floats
 from rheostat.forecast.rolling import Rolling, Scores, origins_in, roll
 from rheostat.load import Trace
@@ -58,7 +58,7 @@ def forecast_trace(
         _print(scores, f"{trace.name}: {len(series)} samples, window {window}, horizon {horizon}")
 
 
-def _all_there_are(seed: int) -> list[Model]:
+def _all_there_are(seed: int) -> list[ForecastModel]:
     """Without those whose library is not installed; what they need is told."""
     made, lacking = [], set()
     for name in MODELS:

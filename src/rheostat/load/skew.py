@@ -73,12 +73,6 @@ def folded(weights: Weights, substreams: int) -> Weights:
     return np.bincount(homes, weights=weights, minlength=substreams).astype(np.float64)
 
 
-def top_share(weights: Weights, fraction: float) -> float:
-    """What the heaviest `fraction` of the keys (rounded down, but at least one) carries of the load."""
-    top = _count(len(weights), fraction)
-    return float(np.sort(weights)[-top:].sum())
-
-
 def _count(keys: int, fraction: float) -> int:
     # 0.29 * 100 is a hair below 29
     return max(1, int(keys * share(fraction, "fraction") * (1 + 1e-12)))

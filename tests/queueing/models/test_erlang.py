@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from rheostat.queueing.models.erlang import erlang_b, erlang_c, inverse_blocking, inverse_blockings, mean_waiting
+from rheostat.queueing.models.erlang import erlang_c, inverse_blocking, inverse_blockings, mean_waiting
 
 EXACT_TO = 1e-12
 
@@ -83,14 +83,14 @@ def test_erlang_c_is_exact_for_any_load(executors, utilisation):
 def test_erlang_b_is_exact_below_and_above_saturation(executors, load):
     numerator, power = exact_inverse_blocking(executors, load)
     if power * 10**290 > numerator:
-        assert relative_error(erlang_b(executors, load), power, numerator) < EXACT_TO
+        assert relative_error(1 / inverse_blocking(executors, load), power, numerator) < EXACT_TO
 
 
 @pytest.mark.parametrize(("executors", "load"), [(5, 3.0), (80, 70.0), (500, 480.0), (10_000, 9_950.0)])
 def test_erlang_b_agrees_with_the_poisson_distribution(executors, load):
     log_pmf = executors * math.log(load) - load - special.gammaln(executors + 1)
     expected = math.exp(log_pmf) / special.gammaincc(executors + 1, load)
-    assert erlang_b(executors, load) == pytest.approx(expected, rel=1e-9)
+    assert 1 / inverse_blocking(executors, load) == pytest.approx(expected, rel=1e-9)
 
 
 def as_printed(executors, load):
@@ -119,12 +119,12 @@ def test_nobody_waits_without_load_and_everybody_from_saturation_on():
 
 
 def test_blocking_without_executors_is_certain():
-    assert erlang_b(0, 2.5) == 1.0
+    assert inverse_blocking(0, 2.5) == 1.0
 
 
 def test_beyond_the_range_of_a_double_nobody_is_blocked():
     assert inverse_blocking(2_000, 0.5) == math.inf
-    assert erlang_b(2_000, 0.5) == erlang_c(2_000, 0.5) == 0.0
+    assert 1 / inverse_blocking(2_000, 0.5) == erlang_c(2_000, 0.5) == 0.0
 
 
 def test_the_mean_number_waiting_of_a_single_executor_is_the_textbook_one():

@@ -9,7 +9,7 @@ from scipy import stats
 
 from rheostat.decision import Regroup, Scale
 from rheostat.errors import ConfigError
-from rheostat.grouping import BatchGreedy, Hashes, LoadAware, Scheduler, Task
+from rheostat.grouping import BatchGreedy, Hashes, LoadAware, OsgTask, Scheduler
 from rheostat.load import Step
 from rheostat.load.skew import zipf
 from rheostat.plan import Plan
@@ -70,7 +70,7 @@ def test_osg_schedules_every_record_as_the_grouping_in_python_does():
     it = under_zipf(sensitive(3, "osg", osg=Osg(window=16, tolerance=0.4)), resolution_s=1000.0)
     state, events = it.cluster.state, Events(it)
     hashes = Hashes(tuple(map(int, state.hashes.factor)), tuple(map(int, state.hashes.offset)), 55)
-    scheduler, tasks = Scheduler(3), [Task(hashes, 16, 0.4) for _ in range(3)]
+    scheduler, tasks = Scheduler(3), [OsgTask(hashes, 16, 0.4) for _ in range(3)]
     queues = [deque() for _ in range(3)]
     arrivals = 0
     while arrivals < 800:

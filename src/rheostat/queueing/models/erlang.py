@@ -33,11 +33,6 @@ def inverse_blocking(executors: int, load: float) -> float:
     return inverse
 
 
-def erlang_b(executors: int, load: float) -> float:
-    """The probability that a tuple finds all executors busy when none may wait (M/M/k/k)."""
-    return 1.0 / inverse_blocking(executors, load)
-
-
 def erlang_c(executors: int, load: float) -> float:
     """The probability that a tuple has to wait (M/M/k); 1 when the executors cannot keep up."""
     if executors <= load:

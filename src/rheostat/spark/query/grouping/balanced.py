@@ -18,7 +18,7 @@ from pyspark.sql.types import LongType
 
 from rheostat.errors import ConfigError
 from rheostat.grouping import BatchGreedy, CostSketch, Scheduler
-from rheostat.grouping import Grouping as Assignment
+from rheostat.grouping import RecordGrouping as Assignment
 from rheostat.grouping.check import BATCH_GREEDY, OSG
 from rheostat.grouping.grouping import Values
 from rheostat.spark.query.grouping.cost_sketch import value_of

@@ -1,21 +1,20 @@
-"""PA-SPS's random forest over time: scikit-learn's, imported when it is made, since that takes seconds."""
+"""Random forest over time (PA-SPS's RF): scikit-learn's, imported on use, since that takes seconds."""
 
 import warnings
 from importlib import import_module
 from typing import Any, ClassVar
 
 from rheostat.errors import ConfigError
-from rheostat.forecast.model import Floats, Path, extrapolated, rms, times
+from rheostat.forecast.model import Floats, ForecastPath, extrapolated, rms, times
 
 _SEEDS = 2**32
-"""How many seeds scikit-learn knows; larger ones begin anew."""
+"""The number of seeds of scikit-learn; larger seeds wrap around."""
 
 
 class Forest:
     """A random forest from time to sample, with scikit-learn's defaults and a seed (PA-SPS's RF).
 
-    Trees do not extrapolate: the forecast is what they make of the end of the window. Its error is that of the
-    trees on samples they were not shown.
+    Trees do not extrapolate: the forecast is their value at the end of the window. Its error is the out-of-bag error.
     """
 
     name: ClassVar[str] = "forest"
@@ -27,14 +26,14 @@ class Forest:
         self._regressor = _regressor()
         self._seed = seed % _SEEDS
 
-    def ahead(self, samples: Floats, horizon: int) -> Path:
+    def predict(self, samples: Floats, horizon: int) -> ForecastPath:
         moments, future = times(samples, horizon)
         forest = self._regressor(random_state=self._seed, oob_score=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on few samples some are in every tree
             forest.fit(moments[:, None], samples)
         unseen = samples - forest.oob_prediction_
-        return Path(forest.predict(future[:, None]), extrapolated(rms(unseen), len(samples), horizon))
+        return ForecastPath(forest.predict(future[:, None]), extrapolated(rms(unseen), len(samples), horizon))
 
 
 def _regressor() -> Any:

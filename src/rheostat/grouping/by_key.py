@@ -1,12 +1,12 @@
-"""By key: records that carry the same value meet at the same executor."""
+"""Grouping by key: records with the same value go to the same executor."""
 
 import numpy as np
 
 from rheostat.grouping.grouping import Choices, Values, check_executors
 
 
-class ByKey:
-    """Value v goes to executor v modulo their number, as it is for substreams."""
+class KeyGrouping:
+    """Value v goes to executor v modulo their number, as values go to substreams."""
 
     def __init__(self, executors: int) -> None:
         self.executors = check_executors(executors)

@@ -1,6 +1,6 @@
-"""Curves through the samples as a function of time, by least squares: linear, logarithmic, exponential, best fit.
+"""Regression over time by least squares: linear, logarithmic, exponential, best fit.
 
-The straight line is PA-SPS's LR; AUTOSCALE+ (DABS-Storm, section 5) takes whichever of the three fits best.
+The straight line is PA-SPS's LR; AUTOSCALE+ (DABS-Storm, section 5) takes the best fit of the three.
 """
 
 from collections.abc import Callable
@@ -9,12 +9,12 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from rheostat.forecast.model import Floats, Path, extrapolated, rms, times
+from rheostat.forecast.model import Floats, ForecastPath, extrapolated, rms, times
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A fitted curve: its kind, its value at given moments (1 is the first sample), and the error of the fit."""
+    """A fitted curve: its kind, its values at given times (1 is the first sample), and the error of the fit."""
 
     kind: str
     at: Callable[[Floats], Floats]
@@ -45,7 +45,7 @@ def exponential_curve(samples: Floats) -> Curve:
 
 
 def best_curve(samples: Floats) -> Curve:
-    """The one of the three that leaves the least squared error; at equal errors the simplest."""
+    """The one of the three with the least squared error; at equal errors the simplest."""
     curves = [linear_curve(samples), logarithmic_curve(samples)]
     if np.all(samples > 0):
         curves.append(exponential_curve(samples))
@@ -63,10 +63,10 @@ class _Regression:
     light: ClassVar[bool] = True
     _fit: ClassVar[_Fitting]
 
-    def ahead(self, samples: Floats, horizon: int) -> Path:
+    def predict(self, samples: Floats, horizon: int) -> ForecastPath:
         curve = type(self)._fit(samples)
         _, future = times(samples, horizon)
-        return Path(curve.at(future), extrapolated(curve.error, len(samples), horizon))
+        return ForecastPath(curve.at(future), extrapolated(curve.error, len(samples), horizon))
 
 
 class Linear(_Regression):
@@ -97,12 +97,12 @@ class BestFit(_Regression):
     """The linear, logarithmic or exponential curve with the least squared error (AUTOSCALE+)."""
 
     name: ClassVar[str] = "best-fit"
-    summary: ClassVar[str] = "linear, logarithmic or exponential, whichever fits best (AUTOSCALE+)"
+    summary: ClassVar[str] = "the best fit of linear, logarithmic and exponential (AUTOSCALE+)"
     _fit = staticmethod(best_curve)
 
 
 _TIE = 1e-9
-"""By what share a bent curve must be better: rounding must not choose between curves that fit alike."""
+"""By this share a curve must be better than the line, so that rounding does not decide between equal fits."""
 
 
 def _line(x: Floats, y: Floats) -> tuple[float, float]:

@@ -1,6 +1,6 @@
-"""A perceptron with one hidden layer, from a number to a number, trained by Adam.
+"""Perceptron with one hidden layer, from a number to a number, trained by Adam.
 
-It is scikit-learn's `MLPRegressor` with all of its defaults, draw by draw: a test compares the two. Written out for one
+It is scikit-learn's `MLPRegressor` with all of its defaults, draw by draw: a test compares the two. Written for one
 input and one output it takes a fraction of the time, and PA-SPS's own predictor needs no further library.
 """
 
@@ -15,13 +15,13 @@ from rheostat.forecast.model import Floats
 _HIDDEN = 100
 _PENALTY = 1e-4
 _EPOCHS, _BATCH = 200, 200
-_TOLERANCE, _PATIENCE = 1e-4, 10
-"""Training ends when the loss has not fallen by so much for more than so many epochs."""
+_TOLERANCE, _MOST_FUTILE_EPOCHS = 1e-4, 10
+"""Training ends when the loss has not fallen by the tolerance for more than this many epochs."""
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
-    """All weights in one vector, and its four parts: views, so that a step over all moves each."""
+class PerceptronWeights:
+    """All weights in one vector, and its four parts as views, so that one step updates all of them."""
 
     all: Floats
 
@@ -42,7 +42,7 @@ class Weights:
         return self.all[-1:]
 
     def hidden(self, x: Floats) -> Floats:
-        """What each neuron makes of each number: nothing below 0."""
+        """The activation of each neuron for each number: nothing below 0."""
         inside = np.multiply.outer(x, self.slopes)
         inside += self.offsets
         return np.asarray(np.maximum(inside, 0.0, out=inside))
@@ -51,8 +51,8 @@ class Weights:
         return np.asarray(self.hidden(x) @ self.outer + self.base)
 
 
-def train(x: Floats, y: Floats, seed: int) -> Weights:
-    """Weights with which `x` leads to `y` as nearly as 200 epochs get."""
+def train(x: Floats, y: Floats, seed: int) -> PerceptronWeights:
+    """Weights fitted to map `x` to `y`, in at most 200 epochs."""
     draw = np.random.RandomState(seed)
     weights = _drawn(draw)
     adam = Adam(weights.all)
@@ -66,7 +66,7 @@ def train(x: Floats, y: Floats, seed: int) -> Weights:
             loss += of_batch * len(batch) / len(x)
         futile = futile + 1 if loss > best - _TOLERANCE else 0
         best = min(best, loss)
-        if futile > _PATIENCE:
+        if futile > _MOST_FUTILE_EPOCHS:
             break
     return weights
 
@@ -89,14 +89,14 @@ class Adam:
         self._weights -= rate * self._mean / (np.sqrt(self._square) + self.LEAST)
 
 
-def _drawn(draw: np.random.RandomState) -> Weights:
+def _drawn(draw: np.random.RandomState) -> PerceptronWeights:
     """Uniform within Glorot and Bengio's bound: layer by layer, weights before offsets."""
     bound = math.sqrt(6 / (1 + _HIDDEN))
-    return Weights(draw.uniform(-bound, bound, 3 * _HIDDEN + 1))
+    return PerceptronWeights(draw.uniform(-bound, bound, 3 * _HIDDEN + 1))
 
 
 def _orders(count: int, draw: np.random.RandomState) -> Iterator[np.ndarray[tuple[int], np.dtype[np.intp]]]:
-    """For each epoch an order of the samples, shuffled out of the one before."""
+    """For each epoch an order of the samples, shuffled from the previous one."""
     order = np.arange(count)
     for _ in range(_EPOCHS):
         shuffled = np.arange(count)
@@ -105,11 +105,11 @@ def _orders(count: int, draw: np.random.RandomState) -> Iterator[np.ndarray[tupl
         yield order
 
 
-def _gradient(weights: Weights, x: Floats, y: Floats) -> tuple[float, Floats]:
-    """Half the mean squared error with the penalty of large weights, and its gradient."""
+def _gradient(weights: PerceptronWeights, x: Floats, y: Floats) -> tuple[float, Floats]:
+    """Half the mean squared error plus the penalty of large weights, and its gradient."""
     hidden = weights.hidden(x)
     error = hidden @ weights.outer + weights.base - y
-    gradient = Weights(np.empty_like(weights.all))
+    gradient = PerceptronWeights(np.empty_like(weights.all))
     through = np.stack((error * x, error)) @ (hidden > 0).astype(float) * weights.outer
     gradient.slopes[:] = through[0] + _PENALTY * weights.slopes
     gradient.offsets[:] = through[1]

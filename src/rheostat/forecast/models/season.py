@@ -1,24 +1,24 @@
-"""How long the season of a series is, found by its autocorrelation."""
+"""Season length of a series, found by autocorrelation."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rheostat.forecast.model import Floats, times
-from rheostat.forecast.regression import linear_curve
+from rheostat.forecast.models.regression import linear_curve
 
 _SHARE = 0.3
-"""A lag counts as a season when so much of the variation comes back after it."""
+"""The least autocorrelation at a lag that counts as a season."""
 
 _NEARLY = 0.9
-"""So much of the highest peak is enough for an earlier one."""
+"""An earlier peak with this share of the highest one is taken instead."""
 
 
 def season_of(samples: Floats) -> int:
-    """The lag at which the autocorrelation comes back first, at most half the window; 1 when it does not.
+    """The lag of the first high peak of the autocorrelation, at most half the window; 1 if there is none.
 
-    Twice a season is nearly as good a lag as the season, hence the first. A straight trend is taken out before: it
-    resembles itself at every lag. So does a slow wave at the lags of a few samples, where noise makes peaks: only what
-    comes after a fall counts.
+    Twice a season is nearly as good a lag as the season, hence the first. A straight trend, which correlates at every
+    lag, is removed before. A slow wave correlates at short lags, where noise makes peaks: a peak counts only after a
+    fall.
     """
     correlation = _autocorrelation(samples)
     peaks = _peaks(correlation)
@@ -37,12 +37,12 @@ def _peaks(correlation: Floats) -> NDArray[np.int64]:
 
 
 def _first(holds: NDArray[np.bool_]) -> int:
-    """The position of the first that holds; behind the last if none does."""
+    """The position of the first true value; the length if there is none."""
     return int(holds.argmax()) if holds.any() else len(holds)
 
 
 def _autocorrelation(samples: Floats) -> Floats:
-    """At lags from 0 to half the window. Padded, so that the end does not meet the beginning."""
+    """At lags from 0 to half the window; padded, so that the end does not wrap around to the beginning."""
     moments, _ = times(samples, 0)
     away = samples - linear_curve(samples).at(moments)
     size = 2 * len(samples)

@@ -3,10 +3,9 @@ import pytest
 
 from rheostat.errors import ConfigError
 from rheostat.forecast import MODELS, Forecaster, make_model
-from rheostat.forecast.basic import Basic
 from rheostat.forecast.model import Floats
-from rheostat.forecast.rolling import origins_in, roll
-from rheostat.forecast.scores import bias, coverage, mape, pinball, wape
+from rheostat.forecast.models.basic import Basic
+from rheostat.forecast.rolling import bias, coverage, mape, origins_in, pinball, roll, wape
 
 TRUTH = np.array([10.0, 20.0, 0.0, 40.0])
 FORECAST = np.array([12.0, 15.0, 5.0, 40.0])

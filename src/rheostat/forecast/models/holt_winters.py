@@ -1,4 +1,4 @@
-"""Holt-Winters: a level, a damped trend and an additive season, each following the samples at its own pace."""
+"""Holt-Winters: a level, a damped trend and an additive season, each smoothed exponentially."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -6,21 +6,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from rheostat.forecast.model import Floats, Path, rms
-from rheostat.forecast.season import season_of
+from rheostat.forecast.model import Floats, ForecastPath, rms
+from rheostat.forecast.models.season import season_of
 
 _DAMPING = 0.95
-"""What is left of the trend after a step: an undamped one overshoots within tens of steps."""
+"""The factor of the trend at each step: an undamped trend overshoots within tens of steps."""
 
-_PACES = tuple(product((0.2, 0.5), (0.05, 0.3)))
+_SMOOTHING = tuple(product((0.2, 0.5), (0.05, 0.3)))
 """Tried in every window: α of the level, β of the trend."""
 
-_SEASON_PACE = 0.2
+_SEASON_SMOOTHING = 0.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Smoothed:
-    """Where a run through the window ended, and the one-step errors on the way."""
+    """The end of a run through the window, and its one-step errors."""
 
     alpha: float
     beta: float
@@ -31,7 +31,7 @@ class _Smoothed:
 
 
 class HoltWinters:
-    """Of four pairs of paces the one with the least one-step error over the window is used.
+    """Uses the one of four pairs of smoothing factors with the least one-step error over the window.
 
     Without a season (None is found, or 1 is given) it is Holt's damped trend.
     """
@@ -44,21 +44,21 @@ class HoltWinters:
     def __init__(self, season: int | None = None) -> None:
         self._season = season
 
-    def ahead(self, samples: Floats, horizon: int) -> Path:
+    def predict(self, samples: Floats, horizon: int) -> ForecastPath:
         season = min(self._season or season_of(samples), len(samples) // 2)
-        runs = [_smooth(samples, season, alpha, beta) for alpha, beta in _PACES]
+        runs = [_smooth(samples, season, alpha, beta) for alpha, beta in _SMOOTHING]
         best = min(runs, key=lambda run: float(run.errors @ run.errors))
         damped = np.cumsum(_DAMPING ** np.arange(1, horizon + 1))
         mean = best.level + best.trend * damped + _turned(best.season, len(samples), horizon)
-        return Path(mean, rms(best.errors) * _growth(best, damped))
+        return ForecastPath(mean, rms(best.errors) * _growth(best, damped))
 
 
 def _smooth(samples: Floats, length: int, alpha: float, beta: float) -> _Smoothed:
-    """One run through the window. Plain numbers: for a hundred samples they are faster than arrays."""
+    """One run through the window, in plain numbers: for a hundred samples they are faster than arrays."""
     trend = _first_trend(samples, length)
     line = float(samples[:length].mean()) + trend * (np.arange(length) - (length - 1) / 2)
     level, season = float(line[-1]), (samples[:length] - line).tolist()
-    gamma = _SEASON_PACE if length > 1 else 0.0
+    gamma = _SEASON_SMOOTHING if length > 1 else 0.0
     errors = []
     for position, sample in enumerate(samples.tolist()[length:], start=length):
         place = position % len(season)
@@ -84,5 +84,5 @@ def _growth(run: _Smoothed, damped: Floats) -> Floats:
     """√(1 + Σ c²) of the standard errors of exponential smoothing with additive errors."""
     weights = run.alpha * (1 + run.beta * damped)
     if len(run.season) > 1:
-        weights[len(run.season) - 1 :: len(run.season)] += _SEASON_PACE * (1 - run.alpha)
+        weights[len(run.season) - 1 :: len(run.season)] += _SEASON_SMOOTHING * (1 - run.alpha)
     return np.asarray(np.sqrt(1 + np.concatenate(([0.0], np.cumsum(weights[:-1] ** 2)))))
