@@ -82,7 +82,7 @@ def test_a_table_of_counts_is_read_from_a_file_in_any_order(tmp_path):
         ("-1,1\n", "line 2: substream '-1' is not a whole number from 0 to 0"),
         ("a,1\n", "line 2: substream 'a' is not a whole number"),
         ("²,1\n", "line 2: substream '²' is not a whole number"),
-        ("0,1\n0,1\n", "line 3: substream '0' is not new: each may stand once"),
+        ("0,1\n0,1\n", "line 3: substream '0' is not new: list each one once"),
         ("0,-1\n", "line 2: count '-1' is not a finite number >= 0"),
         ("0,x\n", "line 2: count 'x' is not a finite number >= 0"),
         ("0,0\n1,0\n", "counts nothing: all its counts are 0"),
@@ -102,7 +102,7 @@ def test_a_malformed_table_is_refused_with_file_line_and_value(tmp_path, rows, m
     [
         (lambda: skew.uniform(0), "keys 0 is not a whole number >= 1"),
         (lambda: skew.uniform(2.5), "keys 2.5 is not a whole number >= 1"),
-        (lambda: skew.zipf(10, -1), "exponent -1 is negative"),
+        (lambda: skew.zipf(10, -1), "exponent -1 is not a finite number >= 0"),
         (lambda: skew.zipf(True, 1), "keys True is not a whole number"),
         (lambda: skew.hot_set(1, 0.1, 0.5), "keys 1 is not a whole number >= 2"),
         (lambda: skew.hot_set(10, 1, 0.5), "fraction 1 makes all 10 keys hot"),

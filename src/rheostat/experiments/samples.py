@@ -5,7 +5,7 @@ import numpy as np
 from rheostat.duration import human
 from rheostat.errors import LoadError
 from rheostat.load import Trace
-from rheostat.load.field import Array
+from rheostat.load.fields import Array
 
 MOST_SAMPLES = 10_000_000
 """More come from a stray stamp rather than from a recording."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from rheostat.duration import Duration, positive_seconds, seconds
+from rheostat.duration import Duration, human, positive_seconds, seconds
 from rheostat.errors import ConfigError, RheostatError
 from rheostat.experiments.scenario_mistakes import in_words
 from rheostat.load import shape_from, skew_from
@@ -22,6 +22,9 @@ from rheostat.topology import Operator, Source, Topology
 
 MOST = 100_000
 """Executors or substreams of one operator: beyond what clusters have, within the memory of a simulation."""
+
+MOST_REPEATS = 5_000_000
+"""Turns of the loop, SLA windows or rotations of keys in one run: more would take hours."""
 
 
 class SourceTable(Spec, frozen=True):
@@ -120,6 +123,7 @@ def read_scenario(path: Path) -> Scenario:
 def make_scenario(told: ScenarioFile, folder: Path) -> Scenario:
     """The scenario that `told` describes; files it names are looked for in `folder`."""
     _check_all_durations(told)
+    _check_repeats(told)
     topology = Topology(told.name, [*(Source(table.name) for table in told.source), *map(_operator, told.operator)])
     model = SimModel(
         topology,
@@ -129,6 +133,8 @@ def make_scenario(told: ScenarioFile, folder: Path) -> Scenario:
         cluster=told.cluster,
         resolution_s=positive_seconds(told.resolution, "resolution"),
     )
+    for source in model.sources.values():
+        source.load.breakpoints(positive_seconds(told.duration, "duration"))  # refuses a load that recurs too often
     slas = tuple(SLA(s.latency, s.window, operator=s.operator, path=s.path) for s in told.sla)
     budget = Budget(told.budget.total, told.budget.least, told.budget.most)
     return Scenario(
@@ -189,6 +195,23 @@ def _check_all_durations(told: ScenarioFile) -> None:
     for operator in told.operator:
         _check_durations(operator, f"operator {operator.name!r}")
     _check_durations(told.cluster, "cluster")
+
+
+def _check_repeats(told: ScenarioFile) -> None:
+    """Refuse what would recur so often that the run takes for ever."""
+    duration_s = positive_seconds(told.duration, "duration")
+    recurring = [
+        ("period", told.period),
+        *(("sla window", sla.window) for sla in told.sla),
+        *((f"source {source.name!r}: rotate_every", source.rotate_every) for source in told.source),
+    ]
+    for what, every in recurring:
+        every_s = seconds(every, what)
+        if 0 < every_s < duration_s / MOST_REPEATS:
+            raise ConfigError(
+                f"{what} {every!r} is too short: it recurs {duration_s / every_s:,.0f} times in {human(duration_s)}; "
+                f"give at least {human(duration_s / MOST_REPEATS)}"
+            )
 
 
 def _check_durations(table: Spec, where: str) -> None:

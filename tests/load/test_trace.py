@@ -184,7 +184,7 @@ def test_a_missing_file_or_a_folder_is_refused_with_its_path(tmp_path):
         ({"unit": "rates"}, "unit 'rates' is unknown: did you mean 'rate'?"),
         ({"interpolate": "cubic"}, "interpolate 'cubic' is unknown: known: linear, step"),
         ({"time_scale": 0}, "time_scale 0 leaves no time"),
-        ({"time_scale": -1}, "time_scale -1 is negative"),
+        ({"time_scale": -1}, "time_scale -1 is not a finite number >= 0"),
         ({"time_scale": "1"}, "time_scale '1' is not a finite number"),
         ({"rate_scale": float("nan")}, "rate_scale nan is not a finite number"),
         ({"start": "3s"}, "start '3s' is beyond the trace's 2s"),

@@ -1,4 +1,4 @@
-"""CSV files of two columns, read so that whatever is wrong is named with file, line and value."""
+"""CSV files of two columns, with errors that name file, line and value."""
 
 import csv
 import math
@@ -15,7 +15,7 @@ _LONGEST_SHOWN = 60
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a file, its two fields still as text."""
+    """One line of a file, its two fields as text."""
 
     path: Path
     line: int
@@ -37,8 +37,7 @@ class Row:
 def read_pairs(path: str | PathLike[str], *headers: tuple[str, str]) -> tuple[str, list[Row]]:
     """The name of the first column and the rows of a file that starts with one of `headers`.
 
-    Blank lines are skipped. Bytes that are no text are kept as escapes, so that they are reported where they
-    stand instead of as an undecodable file.
+    Blank lines are skipped. Bytes that are not text are kept as escapes, so that errors name their line.
     """
     file = Path(path)
     try:
@@ -54,7 +53,7 @@ def read_pairs(path: str | PathLike[str], *headers: tuple[str, str]) -> tuple[st
 
 
 def number_in(text: str) -> float | None:
-    """The finite number that `text` says, or None."""
+    """`text` as a finite number, or None."""
     try:
         number = float(text)
     except ValueError:

@@ -22,7 +22,7 @@ from rheostat.load import (
     skew,
     skew_from,
 )
-from rheostat.load.named import SHAPES
+from rheostat.load.configuration import SHAPES
 
 
 def toml(text):
@@ -98,7 +98,7 @@ def test_an_absolute_path_stays_as_it_is(folder):
     ("text", "message"),
     [
         ('"fast"', "Constant rate 'fast' is not a finite number"),
-        ("-3", "Constant rate -3 is negative"),
+        ("-3", "Constant rate -3 is not a finite number >= 0"),
         ("{}", r"load \{\} must name one of csv, product, shape, sum, it has none"),
         ('{shap = "sine"}', r"load \{'shap': 'sine'\} must name one of"),
         ('{shape = "sine", csv = "a"}', "it has shape and csv"),
@@ -111,7 +111,7 @@ def test_an_absolute_path_stays_as_it_is(folder):
             r"sine has no option 'perod': did you mean 'period'\?",
         ),
         ('{shape = "constant", rate = 1, dealy = 4}', r"constant has no option 'dealy': did you mean 'delay'\?"),
-        ('{shape = "constant", rate = 1, repeat = true}', "Repeated every True is not a finite number"),
+        ('{shape = "constant", rate = 1, repeat = true}', "Repeated every True is not a duration: give seconds"),
         ('{shape = "constant", rate = 1, repeat = 0}', "Repeated every .* must be longer than zero"),
         ('{shape = "constant", rate = 1, delay = "x"}', "Delayed by 'x' is not a duration"),
         ('{shape = "sine", base = 1, amplitude = 1, period = "x"}', "Sine period 'x' is not a duration"),
@@ -124,7 +124,7 @@ def test_an_absolute_path_stays_as_it_is(folder):
         ('{csv = "load.csv", path = "b"}', "csv has no option 'path'"),
         ('{csv = "load.csv", men = 5}', r"csv has no option 'men': did you mean 'mean'\?"),
         ('{csv = "load.csv", mean = 5, peak = 8}', "csv has mean 5 and peak 8: give one of them"),
-        ('{csv = "load.csv", mean = -5}', "mean -5 is negative"),
+        ('{csv = "load.csv", mean = -5}', "mean -5 is not a finite number >= 0"),
         ('{csv = "skew.csv"}', "skew.csv, line 1: header 'substream,count' is not"),
     ],
 )

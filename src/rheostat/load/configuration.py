@@ -1,4 +1,4 @@
-"""Shapes and skews from plain configuration, as it comes from a TOML or JSON file.
+"""Configuration of loads: shapes and skews from plain tables, as read from a TOML or JSON file.
 
 {shape = "sine", base = 100, amplitude = 50, period = "60s"}
 {csv = "taxi.csv", unit = "count", duration = "10m", peak = 5000}
@@ -16,7 +16,7 @@ from rheostat.errors import LoadError, nearest
 from rheostat.load import skew
 from rheostat.load.curves import Diurnal, OpeningAuction, Progressive, Ramp, Sine, Spike, Step
 from rheostat.load.erratic import Erratic
-from rheostat.load.field import listed
+from rheostat.load.fields import Parts, checked
 from rheostat.load.shape import Constant, Product, Shape, Sum
 from rheostat.load.trace import Trace
 
@@ -35,7 +35,7 @@ SHAPES: Mapping[str, Callable[..., Shape]] = {
     "opening_auction": OpeningAuction,
     "diurnal": Diurnal,
 }
-"""The shapes that configuration can name."""
+"""The shapes by their names in a configuration."""
 
 SKEWS: Mapping[str, tuple[Callable[..., skew.Weights], str]] = {
     "uniform": (skew.uniform, "keys"),
@@ -45,15 +45,14 @@ SKEWS: Mapping[str, tuple[Callable[..., skew.Weights], str]] = {
     "table": (skew.table, "weights"),
     "csv": (skew.from_csv, "path"),
 }
-"""The skews that configuration can name, each with the parameter that stands beside the name."""
+"""The skews by their names in a configuration, each with the parameter that the name sets."""
 
 
 def shape_from(config: Config | float, folder: Path | str = ".") -> Shape:
     """The shape that `config` describes: a number for a constant rate, or a table as above.
 
-    The paths of traces are relative to `folder`. A sum or product lists numbers and tables. Any shape may
-    have `repeat`, the length after which it starts over (a trace: `true`, at its end), and `delay`, how long
-    it first waits.
+    Paths of traces are relative to `folder`. A sum or product lists numbers and tables. Any shape may have `repeat`,
+    the time after which it starts over (for a trace also `true`: at its end), and `delay`, the time before it starts.
     """
     if not isinstance(config, Mapping):
         return Constant(config)  # which refuses what is not a number
@@ -66,7 +65,7 @@ def shape_from(config: Config | float, folder: Path | str = ".") -> Shape:
 
 
 def skew_from(config: Config, folder: Path | str = ".") -> skew.Weights:
-    """The weights that `config` describes; with `rotate` others are hot, `substreams` folds keys into those."""
+    """The weights that `config` describes; `rotate` makes other keys hot, `substreams` maps keys to substreams."""
     if not isinstance(config, Mapping):  # a file may say anything
         raise LoadError(f"skew {config!r} is not a table such as {{zipf = 1.5, keys = 1000}}")
     kind, main, options = _split(config, SKEWS, "skew")
@@ -85,7 +84,7 @@ def _unmodified(kind: str, main: Any, options: Options, folder: Path) -> Shape:
         if name not in SHAPES:
             raise LoadError(f"shape {main!r} is unknown: {nearest(name, SHAPES)}")
         return _made(SHAPES[name], name, {}, options, ("repeat", "delay"))
-    parts = tuple(shape_from(part, folder) for part in listed(main, kind))
+    parts = tuple(shape_from(part, folder) for part in checked(main, Parts, kind))
     combine = {"sum": Sum, "product": Product}[kind]
     return _made(combine, kind, {"parts": parts}, options, ("repeat", "delay"))
 
@@ -102,7 +101,7 @@ def _trace(path: Path, options: Options) -> Trace:
 
 
 def _split(config: Config, kinds: Collection[str], what: str) -> tuple[str, Any, Options]:
-    """The kind that `config` names, the value that stands there, and the other options."""
+    """The kind that `config` names, its value, and the other options."""
     named = [kind for kind in kinds if kind in config]
     if len(named) != 1:
         found = " and ".join(named) or "none"
@@ -118,7 +117,7 @@ def _made(
     options: Options,
     also: tuple[str, ...],
 ) -> Made:
-    """`make(**main, **options)`, after its signature has been asked whether it takes exactly those."""
+    """`make(**main, **options)`, with errors for unknown and missing options by its signature."""
     parameters = inspect.signature(make).parameters
     takes = parameters.keys() - main.keys()
     for option in sorted(options.keys() - takes):
