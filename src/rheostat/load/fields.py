@@ -1,6 +1,6 @@
 """Field types of load shapes: msgspec types that describe valid values, checked for values from Python and from files.
 
-A shape is a frozen dataclass with such fields, for example `period: Period`, which takes "5m" or 300 and holds 300.0.
+A shape is a frozen dataclass with these field types: `period: Period`, for example, takes "5m" or 300 and holds 300.0.
 """
 
 import sys

@@ -110,14 +110,14 @@ def as_text(placement: Placement) -> str:
 
 
 def _nodes(file: GraphFile, number: int | None) -> tuple[PlacementNode, ...]:
-    told = tuple(
+    listed = tuple(
         PlacementNode(entry.name, Resources(entry.cpu, entry.memory, entry.io), entry.processes, entry.process_tasks)
         for entry in file.nodes
     )
-    if number is None and not told:
+    if number is None and not listed:
         raise ConfigError("the file has no nodes: add them, or give a number of equal ones (--nodes N)")
     if number is None:
-        return told
-    model = told[0] if told else PlacementNode("node")
+        return listed
+    model = listed[0] if listed else PlacementNode("node")
     useful = min(number, len(file.tasks))
     return tuple(msgspec.structs.replace(model, name=f"node-{position}") for position in range(1, useful + 1))

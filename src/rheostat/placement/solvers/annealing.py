@@ -128,7 +128,7 @@ class _Run:
         return after, best, least
 
     def _scheme(self, where: np.ndarray) -> annealing_kernel.Scheme:
-        """The sums computed anew from the scheme, so that rounding errors do not add up over the temperatures."""
+        """The sums recomputed from the scheme, so that rounding errors do not add up over the temperatures."""
         graph, nodes = self._problem.graph, len(self._problem.nodes)
         sums = [np.bincount(where, weights=each, minlength=nodes) for each in graph.demands.T]
         count = np.bincount(where, weights=graph.sizes, minlength=nodes).astype(np.int64)

@@ -1,4 +1,4 @@
-"""The event loop: arrivals, services, transfers and micro-batches, compiled where numba is there.
+"""The event loop: arrivals, services, transfers and micro-batches, compiled where numba is installed.
 
 It has two entry points, `event_loop.run` and `changes.commands.carry_out`; both get the `tables` by their addresses.
 The way of a tuple (`flow`): `sources` let a record enter, `streams` send it to an operator, `arrival` puts it into the

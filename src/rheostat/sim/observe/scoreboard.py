@@ -68,7 +68,7 @@ class Scoreboard:
 def _slot(cluster: Cluster, operator: str | None) -> Callable[[], Slot]:
     """What happened since the previous call: per substream of an operator, for the operator, or for the topology.
 
-    Substreams are not told apart where a merge allows their records on any executor.
+    Substreams are not distinguished where a merge allows their records on any executor.
     """
     if operator is None:
         return _since(lambda: _topology_totals(cluster))
