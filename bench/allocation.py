@@ -15,11 +15,11 @@ from rich.console import Console
 from rich.table import Table
 
 from rheostat.queueing import (
-    Allocation,
+    ExecutorAllocation,
     GIGk,
     MicroBatch,
-    Model,
     Network,
+    QueueModel,
     Station,
     assign_processors,
     min_processors,
@@ -31,7 +31,7 @@ TABLE_II_US = {12: 83.0, 24: 158.0, 48: 323.0, 96: 665.0, 192: 1250.0}
 """DRS Table II, scaling: microseconds for three operators, by K_max."""
 
 SIZES = [(100, 10_000), (1_000, 100_000), (10_000, 1_000_000)]
-MODELS: dict[str, Callable[[float], Model]] = {
+MODELS: dict[str, Callable[[float], QueueModel]] = {
     "M/M/k": lambda load: mmk(10.0 * load, 10.0),
     "GI/G/k": lambda load: GIGk(10.0 * load, 10.0, 2.0, 0.5),
     "M/M/1": lambda load: mm1(10.0 * load, 10.0),
@@ -103,7 +103,7 @@ def times_of(network: Network, executors: int) -> list[str]:
     return [f"{assigned_s:.3f}", f"{least_s:.3f}", f"{plain_s:,.1f}", f"{plain_s / assigned_s:,.0f}x"]
 
 
-def build_and_assign(k_max: int) -> Allocation:
+def build_and_assign(k_max: int) -> ExecutorAllocation:
     return assign_processors(chain(), k_max)
 
 
@@ -118,7 +118,7 @@ def chain() -> Network:
     )
 
 
-def skewed(operators: int, executors: int, model: Callable[[float], Model]) -> Network:
+def skewed(operators: int, executors: int, model: Callable[[float], QueueModel]) -> Network:
     draw = random.Random(1)
     loads = [draw.paretovariate(1.5) for _ in range(operators)]
     scale = UTILISATION * executors / sum(loads)

@@ -12,8 +12,17 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from rheostat.grouping import BatchGreedy, ByKey, CostSketch, LoadAware, RoundRobin, Scheduler, Task, sketch_hashes
-from rheostat.grouping.grouping import Grouping
+from rheostat.grouping import (
+    BatchGreedy,
+    CostSketch,
+    KeyGrouping,
+    LoadAware,
+    OsgTask,
+    RoundRobin,
+    Scheduler,
+    sketch_hashes,
+)
+from rheostat.grouping.grouping import RecordGrouping
 from rheostat.grouping.least_loaded import to_the_least_loaded
 from rheostat.load import Constant
 from rheostat.load.skew import zipf
@@ -46,7 +55,7 @@ def running(rng: np.random.Generator) -> Scheduler:
     values = drawn(EXECUTORS, rng)
     chosen = scheduler.assign(values)
     for request in scheduler.take_requests():
-        task = Task(sketch.hashes)
+        task = OsgTask(sketch.hashes)
         task.completed(values[chosen == request.task], COST[values[chosen == request.task]])
         scheduler.receive_reply(task.reply(request))
     scheduler.loads_s -= scheduler.loads_s
@@ -74,9 +83,9 @@ def half_loaded() -> LoadAware:
 
 
 AWARE = "load-aware"
-GROUPINGS: dict[str, Callable[[np.random.Generator], Grouping]] = {
+GROUPINGS: dict[str, Callable[[np.random.Generator], RecordGrouping]] = {
     "round robin": lambda rng: RoundRobin(EXECUTORS),
-    "by key": lambda rng: ByKey(EXECUTORS),
+    "by key": lambda rng: KeyGrouping(EXECUTORS),
     AWARE: lambda rng: half_loaded(),
     "OSG": running,
     "greedy, exact times": lambda rng: ExactGreedy(),
@@ -85,7 +94,7 @@ GROUPINGS: dict[str, Callable[[np.random.Generator], Grouping]] = {
 }
 
 
-def ratio(grouping: Grouping, values: np.ndarray) -> float:
+def ratio(grouping: RecordGrouping, values: np.ndarray) -> float:
     """Makespan divided by its lower bound."""
     times = COST[values]
     loads = np.bincount(grouping.assign(values), times, EXECUTORS)

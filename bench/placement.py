@@ -13,17 +13,28 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from rheostat.placement import Edge, Limits, Node, Problem, Resources, Search, Task, TaskGraph, Weights, ra_stream
-from rheostat.placement.exact import exact
-from rheostat.placement.metis import metis
-from rheostat.placement.objective import quality
-from rheostat.placement.partition import partition
+from rheostat.placement import (
+    Edge,
+    PlacementNode,
+    PlacementProblem,
+    Resources,
+    ResourceWeights,
+    Search,
+    Task,
+    TaskGraph,
+    UtilisationLimits,
+    ra_stream,
+)
+from rheostat.placement.baselines.branch_and_bound import exact
+from rheostat.placement.baselines.metis import metis
+from rheostat.placement.model.objective import quality
+from rheostat.placement.solvers.partition import partition
 
 Found = TypeVar("Found")
 
 SIZES = ((100, 4), (100, 10), (300, 8), (1_000, 20), (3_000, 30), (10_000, 100))
 SMALL_GRAPHS = 20
-LOAD_ONLY = Limits(0.0, 1.0, Weights(1.0, 0.0))
+LOAD_ONLY = UtilisationLimits(0.0, 1.0, ResourceWeights(1.0, 0.0))
 
 
 def main() -> None:
@@ -100,8 +111,10 @@ def end_to_end() -> Table:
         table.add_column(column, justify="right")
     for tasks, nodes in ((1_000, 20), (10_000, 100)):
         graph = at_random(tasks, 2)
-        problem = Problem(
-            graph, _nodes(nodes, 2 * graph.demands[:, 0].sum() / nodes), Limits(weights=Weights(1.0, 0.0))
+        problem = PlacementProblem(
+            graph,
+            _nodes(nodes, 2 * graph.demands[:, 0].sum() / nodes),
+            UtilisationLimits(weights=ResourceWeights(1.0, 0.0)),
         )
         placed, seconds = _timed(lambda it=problem: ra_stream(it))
         table.add_row(f"{tasks:,}", str(nodes), str(placed.nodes_used), f"{placed.cut_share:.3f}", f"{seconds:.1f}")
@@ -114,20 +127,20 @@ def _graph(rng: np.random.Generator, tasks: int, pairs: np.ndarray) -> TaskGraph
     return TaskGraph.of([Task(f"t{number}", Resources(need)) for number, need in enumerate(needs)], edges)
 
 
-def _small(seed: int) -> Problem:
+def _small(seed: int) -> PlacementProblem:
     rng = np.random.default_rng(seed)
     tasks = [Task(f"t{number}", Resources(*rng.uniform(0.05, 0.35, 3).tolist())) for number in range(9)]
     pairs = [(one, other) for one in range(9) for other in range(one) if rng.random() < 0.4]
     edges = [Edge(f"t{one}", f"t{other}", float(rng.exponential())) for one, other in pairs]
-    return Problem(TaskGraph.of(tasks, edges), tuple(Node(f"n{number}") for number in range(5)))
+    return PlacementProblem(TaskGraph.of(tasks, edges), tuple(PlacementNode(f"n{number}") for number in range(5)))
 
 
-def _problem(graph: TaskGraph, nodes: int, supply: float) -> Problem:
-    return Problem(graph, _nodes(nodes, supply), LOAD_ONLY)
+def _problem(graph: TaskGraph, nodes: int, supply: float) -> PlacementProblem:
+    return PlacementProblem(graph, _nodes(nodes, supply), LOAD_ONLY)
 
 
-def _nodes(number: int, supply: float) -> tuple[Node, ...]:
-    return tuple(Node(f"n{position}", Resources(float(supply), 1.0, 1.0)) for position in range(number))
+def _nodes(number: int, supply: float) -> tuple[PlacementNode, ...]:
+    return tuple(PlacementNode(f"n{position}", Resources(float(supply), 1.0, 1.0)) for position in range(number))
 
 
 def _timed(work: Callable[[], Found]) -> tuple[Found, float]:

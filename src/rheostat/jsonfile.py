@@ -1,4 +1,4 @@
-"""JSON files that people write: read into a type, and whatever is wrong is named with the file."""
+"""JSON files written by people: decoded into a type, with errors that name the file."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -23,7 +23,7 @@ def parse_json(text: bytes | str, type: type[Content], where: str) -> Content:
     try:
         return msgspec.json.decode(text, type=type)
     except msgspec.ValidationError as error:
-        told = str(error).replace("`", "'")
-        raise ConfigError(f"{where}: {told}") from error
+        message = str(error).replace("`", "'")
+        raise ConfigError(f"{where}: {message}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{where}: not JSON: {error}") from error

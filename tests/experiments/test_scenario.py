@@ -58,6 +58,18 @@ def test_a_scenario_says_what_runs_and_what_is_promised(tmp_path: Path) -> None:
         ("executors = 2", "executors = 0", "operator[0].executors, which is 0"),
         ('{ mean = "10ms" }', '{ mean = "10ms", spread = 3.5 }', "operator[0].service.spread, which is 3.5"),
         ("executors = 2", "executors = 2_000_000_000", "executors 2,000,000,000 is more than the limit of 100,000"),
+        (
+            'duration = "30s"',
+            'duration = "1m"\nperiod = "1us"',
+            "period '1us' is too short: it recurs 60,000,000 times in 1m; give at least 12us",
+        ),
+        ('window = "5s"', 'window = "1us"', "sla window '1us' is too short: it recurs 30,000,000 times in 30s"),
+        ("load = 100", 'load = 100\nrotate_every = "1us"', "source 'in': rotate_every '1us' is too short"),
+        (
+            "load = 100",
+            'load = { shape = "sine", base = 9, amplitude = 5, period = "1us" }',
+            "Sine period 1us is too short: it recurs 30,000,000 times in 30s; give at least 24us",
+        ),
         ("executors = 2", "executors = 2\nkey = 'k'\nsubstreams = 1_000_000_000", "substreams 1,000,000,000 is more"),
         ("executors = 2", "executors = 2\noutputs = { good = 'much' }", "got 'str' - at operator[0].outputs"),
         ("executors = 2", "executors = 2\nqueues = 'none'", "which is 'none': use one of own, shared, batches"),

@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rheostat.errors import ConfigError
-from rheostat.forecast import MODELS, Forecaster, Model, Path, make_model
-from rheostat.forecast.autoregression import Autoregression
-from rheostat.forecast.basic import Basic
+from rheostat.forecast import MODELS, Forecaster, ForecastModel, ForecastPath, make_model
 from rheostat.forecast.forecaster import LARGEST_SAMPLE
-from rheostat.forecast.holt_winters import HoltWinters
 from rheostat.forecast.model import Floats, extrapolated
-from rheostat.forecast.perceptron import train
-from rheostat.forecast.regression import best_curve, exponential_curve, linear_curve, logarithmic_curve
-from rheostat.forecast.season import season_of
-from rheostat.forecast.seasonal import SeasonalNaive
-from rheostat.forecast.select import Select
+from rheostat.forecast.models.autoregression import Autoregression
+from rheostat.forecast.models.basic import Basic
+from rheostat.forecast.models.holt_winters import HoltWinters
+from rheostat.forecast.models.perceptron import train
+from rheostat.forecast.models.regression import best_curve, exponential_curve, linear_curve, logarithmic_curve
+from rheostat.forecast.models.season import season_of
+from rheostat.forecast.models.seasonal_naive import SeasonalNaive
+from rheostat.forecast.models.select import Select
 
 LIGHT = [name for name, model in MODELS.items() if model.light]
 RNG = np.random.default_rng
@@ -31,23 +31,23 @@ def noisy(seed: int = 0) -> Floats:
 
 
 def test_basic_expects_the_last_interval_again() -> None:
-    assert Basic().ahead(np.arange(10.0), 3).mean.tolist() == [7, 8, 9]
+    assert Basic().predict(np.arange(10.0), 3).mean.tolist() == [7, 8, 9]
 
 
 def test_basic_repeats_a_window_that_is_shorter_than_the_horizon() -> None:
-    assert Basic().ahead(np.array([4.0, 6.0]), 5).mean.tolist() == [4, 6, 4, 6, 4]
+    assert Basic().predict(np.array([4.0, 6.0]), 5).mean.tolist() == [4, 6, 4, 6, 4]
 
 
 def test_basic_is_as_sure_as_intervals_have_been_alike() -> None:
     alternating = np.tile([1.0, 5.0], 10)
-    assert Basic().ahead(alternating, 2).error.tolist() == [0, 0]
-    assert Basic().ahead(alternating, 1).error.tolist() == [4]
+    assert Basic().predict(alternating, 2).error.tolist() == [0, 0]
+    assert Basic().predict(alternating, 1).error.tolist() == [4]
 
 
 def test_a_straight_line_is_continued_and_equals_numpys() -> None:
     samples = noisy()
     slope, offset = np.polyfit(MOMENTS, samples, 1)
-    assert make_model("linear").ahead(samples, 30).mean == pytest.approx(offset + slope * FUTURE)
+    assert make_model("linear").predict(samples, 30).mean == pytest.approx(offset + slope * FUTURE)
 
 
 def test_the_error_of_a_straight_line_is_the_textbooks() -> None:
@@ -58,7 +58,7 @@ def test_the_error_of_a_straight_line_is_the_textbooks() -> None:
     ahead = np.stack((np.ones(horizon), FUTURE), axis=1)
     leverage = np.einsum("ij,jk,ik->i", ahead, np.linalg.inv(design.T @ design), ahead)
     assert extrapolated(sigma, 100, horizon) == pytest.approx(sigma * np.sqrt(1 + leverage))
-    assert make_model("linear").ahead(samples, horizon).error == pytest.approx(sigma * np.sqrt(1 + leverage))
+    assert make_model("linear").predict(samples, horizon).error == pytest.approx(sigma * np.sqrt(1 + leverage))
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_the_error_of_a_straight_line_is_the_textbooks() -> None:
 def test_the_best_fit_finds_the_curve_that_the_samples_lie_on(kind: str, curve) -> None:  # type: ignore[no-untyped-def]
     found = best_curve(curve(MOMENTS))
     assert found.kind == kind
-    assert make_model("best-fit").ahead(curve(MOMENTS), 30).mean == pytest.approx(curve(FUTURE))
-    assert make_model(kind).ahead(curve(MOMENTS), 30).mean == pytest.approx(curve(FUTURE))
+    assert make_model("best-fit").predict(curve(MOMENTS), 30).mean == pytest.approx(curve(FUTURE))
+    assert make_model(kind).predict(curve(MOMENTS), 30).mean == pytest.approx(curve(FUTURE))
 
 
 def test_the_best_fit_leaves_no_more_error_than_any_of_the_three() -> None:
@@ -93,14 +93,14 @@ def test_fft_continues_whole_periods_exactly() -> None:
     def wave(x: Floats) -> Floats:
         return 50 + 10 * np.sin(2 * np.pi * x / 20) + 5 * np.cos(2 * np.pi * x / 50)
 
-    assert make_model("fft").ahead(wave(MOMENTS), 30).mean == pytest.approx(wave(FUTURE))
+    assert make_model("fft").predict(wave(MOMENTS), 30).mean == pytest.approx(wave(FUTURE))
 
 
 def test_fft_keeps_ten_frequencies() -> None:
     waves = [np.sin(2 * np.pi * MOMENTS * k / 100) * (12 - k) for k in range(1, 12)]
     samples = 100 + sum(waves)
     expected = 100 + sum(waves[:9])  # the mean and the nine strongest
-    assert make_model("fft").ahead(samples, 100).mean == pytest.approx(expected)
+    assert make_model("fft").predict(samples, 100).mean == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("season", [5, 24, 40])
@@ -128,19 +128,19 @@ def test_noise_has_no_season() -> None:
 
 
 def test_seasonal_naive_repeats_the_last_season_and_doubts_it_more_each_time() -> None:
-    path = SeasonalNaive(season=3).ahead(np.array([1.0, 2, 3, 2, 4, 6]), 6)
+    path = SeasonalNaive(season=3).predict(np.array([1.0, 2, 3, 2, 4, 6]), 6)
     assert path.mean.tolist() == [2, 4, 6, 2, 4, 6]
     assert path.error == pytest.approx(np.sqrt([14 / 3] * 3 + [28 / 3] * 3))
 
 
 def test_holt_winters_continues_a_constant_and_a_pure_season() -> None:
-    assert HoltWinters().ahead(np.full(50, 7.0), 20).mean == pytest.approx(np.full(20, 7.0))
+    assert HoltWinters().predict(np.full(50, 7.0), 20).mean == pytest.approx(np.full(20, 7.0))
     pattern = np.array([5.0, 9.0, 1.0, 3.0])
-    assert HoltWinters(season=4).ahead(np.tile(pattern, 20), 8).mean == pytest.approx(np.tile(pattern, 2))
+    assert HoltWinters(season=4).predict(np.tile(pattern, 20), 8).mean == pytest.approx(np.tile(pattern, 2))
 
 
 def test_holt_winters_follows_a_trend_but_damps_it() -> None:
-    path = HoltWinters(season=1).ahead(10 + 2 * MOMENTS, 30).mean
+    path = HoltWinters(season=1).predict(10 + 2 * MOMENTS, 30).mean
     assert path[0] == pytest.approx(10 + 2 * FUTURE[0], rel=0.01)
     assert np.all(np.diff(path) > 0)
     assert path[-1] < 10 + 2 * FUTURE[-1]
@@ -153,7 +153,7 @@ def test_autoregression_has_the_weights_of_scikit_learns_ridge() -> None:
     before = np.array([series[start : start + 10] for start in range(90)])
     ridge = linear_model.Ridge(alpha=0.1 * 90, fit_intercept=False).fit(before, series[10:])
     expected = samples.mean() + samples.std() * ridge.predict(series[-10:][None])[0]
-    assert Autoregression().ahead(samples, 5).mean[0] == pytest.approx(expected)
+    assert Autoregression().predict(samples, 5).mean[0] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -161,15 +161,15 @@ def test_autoregression_has_the_weights_of_scikit_learns_ridge() -> None:
     [(HoltWinters(season=1), 1e-6), (HoltWinters(season=4), 1e-6), (Autoregression(), 0.01)],
     ids=["trend", "season", "autoregression"],
 )
-def test_errors_grow_by_what_a_surprise_changes_in_the_steps_after_it(model: Model, exact: float) -> None:
+def test_errors_grow_by_what_a_surprise_changes_in_the_steps_after_it(model: ForecastModel, exact: float) -> None:
     """√(1 + Σ c²), where c is what one more in the last sample changes in each step: weights and paces stay as they
     are, those of an autoregression nearly."""
     moments = np.arange(4000)
     samples = 100 + 5 * np.sin(moments / 3) + np.tile([4.0, 0.0, -3.0, -1.0], 1000) + RNG(4).normal(0, 3, 4000)
     surprised = samples.copy()
     surprised[-1] += 0.01
-    path = model.ahead(samples, 12)
-    changes = (model.ahead(surprised, 12).mean - path.mean) / 0.01
+    path = model.predict(samples, 12)
+    changes = (model.predict(surprised, 12).mean - path.mean) / 0.01
     expected = np.sqrt(1 + np.concatenate(([0.0], np.cumsum(changes[:-1] ** 2))))
     assert expected[-1] > 1.01
     assert path.error / path.error[0] == pytest.approx(expected, rel=exact)
@@ -200,23 +200,23 @@ def test_the_forest_is_scikit_learns_with_its_defaults() -> None:
     ensemble = pytest.importorskip("sklearn.ensemble")
     samples = noisy()
     forest = ensemble.RandomForestRegressor(random_state=3).fit(MOMENTS[:, None], samples)
-    assert make_model("forest", seed=3).ahead(samples, 30).mean == pytest.approx(forest.predict(FUTURE[:, None]))
+    assert make_model("forest", seed=3).predict(samples, 30).mean == pytest.approx(forest.predict(FUTURE[:, None]))
 
 
 @pytest.mark.parametrize("name", ["ann", "forest"])
 def test_a_seed_makes_a_learned_model_repeat_itself(name: str) -> None:
     if name == "forest":
         pytest.importorskip("sklearn")
-    one, same, other = (make_model(name, seed).ahead(noisy(), 5).mean for seed in (1, 1, 2))
+    one, same, other = (make_model(name, seed).predict(noisy(), 5).mean for seed in (1, 1, 2))
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)
 
 
 def test_the_network_follows_a_rise_whatever_the_unit_of_the_samples() -> None:
     rise = 100 + 2 * MOMENTS
-    path = make_model("ann").ahead(rise, 30).mean
+    path = make_model("ann").predict(rise, 30).mean
     assert path == pytest.approx(100 + 2 * FUTURE, rel=0.1)
-    assert make_model("ann").ahead(1000 * rise, 30).mean == pytest.approx(1000 * path)
+    assert make_model("ann").predict(1000 * rise, 30).mean == pytest.approx(1000 * path)
 
 
 def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,19 +277,19 @@ class Odd:
     def __init__(self, share: float | Exception, error: float = 0.0) -> None:
         self._share, self._error = share, error
 
-    def ahead(self, samples: Floats, horizon: int) -> Path:
+    def predict(self, samples: Floats, horizon: int) -> ForecastPath:
         if isinstance(self._share, Exception):
             raise self._share
-        return Path(np.full(horizon, self._share * samples[-1]), np.full(horizon, self._error))
+        return ForecastPath(np.full(horizon, self._share * samples[-1]), np.full(horizon, self._error))
 
 
 @pytest.mark.parametrize(
     ("share", "problem"),
     [
         (ZeroDivisionError("by zero"), r"odd failed \(by zero\): basic instead"),
-        (float("nan"), "odd ran away from the samples: basic instead"),
-        (float("inf"), "odd ran away from the samples: basic instead"),
-        (1e6, "odd ran away from the samples: basic instead"),
+        (float("nan"), "odd diverged from the samples: basic instead"),
+        (float("inf"), "odd diverged from the samples: basic instead"),
+        (1e6, "odd diverged from the samples: basic instead"),
     ],
 )
 def test_a_model_that_fails_or_runs_away_is_replaced_by_basic_which_is_said(
@@ -305,8 +305,8 @@ def test_a_model_that_fails_or_runs_away_is_replaced_by_basic_which_is_said(
 @pytest.mark.parametrize("steps", [0, 1, 3])
 def test_a_model_that_gives_too_few_or_too_many_steps_is_replaced_by_basic(steps: int) -> None:
     class Miscounting(Odd):
-        def ahead(self, samples: Floats, horizon: int) -> Path:
-            return super().ahead(samples, steps)
+        def predict(self, samples: Floats, horizon: int) -> ForecastPath:
+            return super().predict(samples, steps)
 
     forecast = Forecaster(Miscounting(1.0)).forecast([1.0, 2.0, 3.0], 2)
     assert forecast.mean.tolist() == [2.0, 3.0]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rheostat.errors import ConfigError
-from rheostat.grouping import BatchGreedy, ByKey, LoadAware, RoundRobin, check
+from rheostat.grouping import BatchGreedy, KeyGrouping, LoadAware, RoundRobin, check
 from rheostat.grouping.check import NAMES
 from rheostat.topology import Operator, Source, Topology
 
@@ -21,15 +21,15 @@ def test_round_robin_goes_on_where_it_stopped():
 
 
 def test_by_key_equal_values_meet():
-    grouping = ByKey(4)
+    grouping = KeyGrouping(4)
     values = np.array([5, 1, 9, -1, 2**40])
     assert grouping.assign(values).tolist() == [grouping.choose(int(value)) for value in values] == [1, 1, 1, 3, 0]
 
 
 @pytest.mark.parametrize("bad", [0, -1, 2.0, True])
-@pytest.mark.parametrize("make", [RoundRobin, ByKey, lambda k: LoadAware(k, 1.0)])
+@pytest.mark.parametrize("make", [RoundRobin, KeyGrouping, lambda k: LoadAware(k, 1.0)])
 def test_no_executors_is_refused(make, bad):
-    with pytest.raises(ConfigError, match=r"cannot be spread over .* executors"):
+    with pytest.raises(ConfigError, match=r"records cannot go to .* executors"):
         make(bad)
 
 
@@ -92,7 +92,7 @@ def test_load_aware_assigns_many_as_it_chooses_one_by_one(executors, batches):
 
 
 def test_load_aware_refuses_readings_of_another_number_of_executors():
-    with pytest.raises(ConfigError, match="2 values were read for 3 executors"):
+    with pytest.raises(ConfigError, match="2 values for 3 executors"):
         LoadAware(3, 1.0).read([0.1, 0.2], [0.1, 0.1, 0.1])
     with pytest.raises(ConfigError, match="interval 0"):
         LoadAware(3, 0)
@@ -113,7 +113,7 @@ def test_a_whole_batch_is_filled_up_from_the_longest_record_on():
 
 def test_an_empty_batch_is_no_problem():
     empty = np.zeros(0, dtype=np.int64)
-    for grouping in (RoundRobin(2), ByKey(2), LoadAware(2, 1.0), BatchGreedy(2, Exact())):
+    for grouping in (RoundRobin(2), KeyGrouping(2), LoadAware(2, 1.0), BatchGreedy(2, Exact())):
         assert grouping.assign(empty).tolist() == []
 
 

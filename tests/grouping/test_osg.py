@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rheostat.errors import ConfigError
-from rheostat.grouping import CostSketch, Hashes, Scheduler, Task, sketch_hashes
+from rheostat.grouping import CostSketch, Hashes, OsgTask, Scheduler, sketch_hashes
 from rheostat.grouping.osg.messages import SyncReply, SyncRequest
 from rheostat.grouping.osg.scheduler import SchedulerState
 from rheostat.grouping.osg.task import TaskState, relative_change
@@ -29,7 +29,7 @@ def sketch(**seconds):
 
 
 def test_a_task_looks_every_n_records_and_sends_when_two_looks_agree():
-    task = Task(APART, window=2, tolerance=0.05)
+    task = OsgTask(APART, window=2, tolerance=0.05)
     assert task.completed(np.array([1]), 1.0) == []
     assert task.state is TaskState.START
     assert task.completed(np.array([1]), 1.0) == []
@@ -41,7 +41,7 @@ def test_a_task_looks_every_n_records_and_sends_when_two_looks_agree():
 
 
 def test_a_task_goes_on_stabilizing_while_costs_change():
-    task = Task(APART, window=2, tolerance=0.05)
+    task = OsgTask(APART, window=2, tolerance=0.05)
     task.completed(np.array([1, 1]), 1.0)
     assert task.completed(np.array([1, 1]), 2.0) == []
     assert task.state is TaskState.STABILIZING
@@ -50,13 +50,13 @@ def test_a_task_goes_on_stabilizing_while_costs_change():
 
 def test_a_change_of_just_the_tolerance_is_stable():
     """Equation 14 has ≤: the mean goes from 1 to 1.25, a quarter of the snapshot."""
-    task = Task(APART, window=2, tolerance=0.25)
+    task = OsgTask(APART, window=2, tolerance=0.25)
     assert len(task.completed(np.array([1] * 4), [1.0, 1.0, 1.5, 1.5])) == 1
 
 
 def test_unless_told_a_task_looks_every_1024_records_and_takes_5_percent_for_stable():
     records = np.ones(1024, dtype=np.int64)
-    stable, unstable = Task(APART), Task(APART)
+    stable, unstable = OsgTask(APART), OsgTask(APART)
     for task in (stable, unstable):
         task.completed(records[1:], 1.0)
         assert task.state is TaskState.START
@@ -67,7 +67,7 @@ def test_unless_told_a_task_looks_every_1024_records_and_takes_5_percent_for_sta
 
 
 def test_after_sending_a_task_starts_with_empty_sketches():
-    task = Task(APART, window=2)
+    task = OsgTask(APART, window=2)
     task.completed(np.array([1] * 4), 1.0)
     [second] = task.completed(np.array([2] * 4), 3.0)
     assert second.counts.total == 4
@@ -77,7 +77,7 @@ def test_after_sending_a_task_starts_with_empty_sketches():
 def test_many_records_at_once_are_as_one_after_the_other():
     rng = np.random.default_rng(4)
     values, times = rng.integers(0, 16, 500), rng.random(500)
-    one, many = Task(APART, window=16, tolerance=0.2), Task(APART, window=16, tolerance=0.2)
+    one, many = OsgTask(APART, window=16, tolerance=0.2), OsgTask(APART, window=16, tolerance=0.2)
     sent = [each for i in range(500) for each in one.completed(values[i : i + 1], times[i : i + 1])]
     at_once = many.completed(values[:333], times[:333]) + many.completed(values[333:], times[333:])
     assert len(sent) == len(at_once) > 0
@@ -94,18 +94,16 @@ def test_the_change_is_relative_to_the_snapshot_and_leaves_uncounted_cells_out()
 
 
 def test_a_task_replies_with_what_the_scheduler_did_not_know():
-    task = Task(APART)
+    task = OsgTask(APART)
     task.completed(np.array([1, 2]), [1.0, 2.5])
     assert task.reply(SyncRequest(0, 1, 7, 3.0)) == SyncReply(1, 7, 0.5)
     assert task.reply(SyncRequest(4, 1, 7, 3.0)) == SyncReply(1, 7, -3.0), "scheduler 4 has sent it nothing"
-    task.forget_time()
-    assert task.reply(SyncRequest(0, 1, 8, 0.0)).correction_s == 0.0
 
 
 @pytest.mark.parametrize(("window", "tolerance", "named"), [(0, 0.1, "window 0"), (1, -1, "tolerance -1")])
 def test_a_task_refuses_parameters_that_mean_nothing(window, tolerance, named):
     with pytest.raises(ConfigError, match=named):
-        Task(APART, window, tolerance)
+        OsgTask(APART, window, tolerance)
 
 
 # --- the scheduler ----------------------------------------------------------------------------------------------
@@ -194,36 +192,6 @@ def test_each_record_goes_to_the_least_loaded_by_the_estimate_of_that_task():
     assert scheduler.loads_s.tolist() == [7.0, 6.0]
 
 
-def test_a_changed_degree_keeps_what_is_known_and_waits_for_the_newcomers():
-    scheduler = running(2)
-    epoch = scheduler.epoch
-    scheduler.resize([0, 1, None])
-    assert (scheduler.state, scheduler.executors) == (SchedulerState.ROUND_ROBIN, 3)
-    assert scheduler.loads_s.tolist() == [0.0, 0.0, 0.0]
-    assert scheduler.epoch > epoch
-    scheduler.receive_sketch(2, sketch(v1=1.0))
-    assert scheduler.state is SchedulerState.SEND_ALL
-
-
-def test_after_a_scale_in_all_are_known_and_it_synchronises_at_once():
-    scheduler = running(3)
-    scheduler.resize([0, 2])
-    assert (scheduler.state, scheduler.executors) == (SchedulerState.SEND_ALL, 2)
-
-
-def test_what_a_task_has_told_goes_with_it_to_its_new_place():
-    scheduler = Scheduler(3)
-    for task, seconds in enumerate((1.0, 2.0, 4.0)):
-        scheduler.receive_sketch(task, sketch(v1=seconds))
-    scheduler.resize([2, 0])
-    scheduler.assign(np.array([1, 1]))
-    assert [request.estimate_s for request in scheduler.take_requests()] == [4.0, 1.0]
-    scheduler.resize([None, 1, 0])
-    scheduler.receive_sketch(0, sketch(v1=8.0))
-    scheduler.assign(np.array([1, 1, 1]))
-    assert [request.estimate_s for request in scheduler.take_requests()] == [8.0, 1.0, 4.0]
-
-
 @settings(deadline=None)
 @given(st.integers(1, 4), st.lists(st.integers(1, 8), min_size=0, max_size=12), st.integers(0, 2**32))
 def test_assigning_many_is_choosing_one_by_one(executors, sizes, seed):
@@ -268,7 +236,7 @@ def test_one_or_several_schedulers_keep_the_tasks_as_even_as_single_records_allo
     rng = np.random.default_rng(5)
     cost = np.array([1.0, 2.0, 4.0, 40.0])
     values = rng.choice(4, size=6000, p=[0.5, 0.3, 0.15, 0.05])
-    tasks = [Task(APART, window=64) for _ in range(4)]
+    tasks = [OsgTask(APART, window=64) for _ in range(4)]
     schedulers = [Scheduler(4, number) for number in range(count)]
     given_s = run(schedulers, tasks, values, cost[values])
     assert all(each.state is SchedulerState.RUN for each in schedulers)
@@ -278,8 +246,8 @@ def test_one_or_several_schedulers_keep_the_tasks_as_even_as_single_records_allo
 
 
 def test_synchronisation_makes_up_for_what_round_robin_left_uneven():
-    """Task 1 is ten times as slow; after the sketches and replies both have worked for as long."""
-    tasks = [Task(APART, window=32), Task(APART, window=32)]
+    """OsgTask 1 is ten times as slow; after the sketches and replies both have worked for as long."""
+    tasks = [OsgTask(APART, window=32), OsgTask(APART, window=32)]
     scheduler = Scheduler(2)
     given_s = np.zeros(2)
     for _ in range(4000):

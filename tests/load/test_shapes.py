@@ -284,9 +284,9 @@ def test_a_rate_that_is_none_is_refused_with_its_value(rate):
         (0, "must be longer than zero"),
         (-1, "is not a duration"),
         ("5 parsecs", "is not a duration"),
-        ([5], "is not a finite number"),
+        ([5], 'is not a duration: give seconds, or text like "500ms"'),
         ("9" * 400 + "s", "is not a duration"),
-        (float("nan"), "is not a finite number"),
+        (float("nan"), "is not a duration: give seconds"),
     ],
 )
 def test_a_period_that_is_none_is_refused_with_its_name(period, message):
@@ -304,7 +304,7 @@ def test_a_period_that_is_none_is_refused_with_its_name(period, message):
         ([("1m", 5)], "Step steps begin at 1m: begin at 0"),
         ([(0, 5), (3, 6), ("2s", 7)], "Step steps have 2s after 3s"),
         ([(0, 5), (0, 6)], "Step steps have 0s after 0s"),
-        ([(0, -5)], "Step steps rate -5 is negative"),
+        ([(0, -5)], "Step steps rate -5 is not a finite number >= 0"),
         ([("soon", 5)], "Step steps time 'soon' is not a duration"),
     ],
 )
@@ -314,7 +314,9 @@ def test_steps_that_cannot_be_followed_are_refused(steps, message):
 
 
 def test_an_opening_auction_without_factors_is_refused():
-    with pytest.raises(LoadError, match=r"OpeningAuction factors \[\] is not a list with at least one entry"):
+    with pytest.raises(
+        LoadError, match=r"OpeningAuction factors \[\] is not a list of finite numbers >= 0, at least one"
+    ):
         OpeningAuction(10, factors=[])
 
 
@@ -329,3 +331,26 @@ def test_a_mean_or_peak_needs_a_stretch_of_time(until):
         Constant(1).mean(until)
     with pytest.raises((ConfigError, LoadError), match="until"):
         Constant(1).peak(until)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        (Sine(100, 50, "1us"), "Sine period 1us is too short: it recurs 60,000,000 times in 1m; give at least 48us"),
+        (Diurnal(1, 2, day="1us"), "Diurnal day 1us is too short"),
+        (Erratic(1, 2, interval="1us"), "Erratic interval 1us is too short: .* give at least 12us"),
+        (Constant(1).repeated("1us"), "Repeated every 1us is too short"),
+        (Sine(100, 50, "1us").delayed(5) + 1, "Sine period 1us is too short"),
+        (Step([(0, 1), (0.0005, 2)]).repeated("1ms") * Sine(9, 1, 1e-9), "Sine period 0.001us is too short"),
+    ],
+)
+def test_a_load_that_recurs_too_often_for_its_mean_and_peak_is_refused_with_what_would_do(shape, message):
+    for figure in (shape.mean, shape.peak):
+        with pytest.raises(LoadError, match=message):
+            figure("1m")
+    assert shape.peak("1us") > 0
+
+
+def test_a_shape_that_repeats_later_than_needed_is_not_followed_to_its_end():
+    slow = Sine(100, 50, "1ms").repeated("100d")
+    assert slow.peak("1s") == pytest.approx(150)

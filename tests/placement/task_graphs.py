@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from rheostat.placement import Edge, Limits, Node, Problem, Resources, Task, TaskGraph
+from rheostat.placement import Edge, PlacementNode, PlacementProblem, Resources, Task, TaskGraph, UtilisationLimits
 
 
 def named(number):
@@ -23,7 +23,9 @@ def random_problem(seed, tasks, nodes, *, density=0.4, need=(0.05, 0.35), limits
             if rng.random() < density
         ],
     )
-    return Problem(graph, tuple(Node(f"n{index}", **node) for index in range(nodes)), limits or Limits())
+    return PlacementProblem(
+        graph, tuple(PlacementNode(f"n{index}", **node) for index in range(nodes)), limits or UtilisationLimits()
+    )
 
 
 def sparse_graph(seed, tasks, edges_each=5):
@@ -53,5 +55,5 @@ def problems(draw, most_tasks=9, most_nodes=6):
     )
     sizes = draw(st.lists(st.floats(1, 3), min_size=tasks, max_size=max(tasks, most_nodes)))
     room = draw(st.sampled_from([(None, None), (2, 2), (1, 1), (None, 2)]))
-    nodes = tuple(Node(f"n{i}", Resources(size, size, size), *room) for i, size in enumerate(sizes))
-    return Problem(graph, nodes)
+    nodes = tuple(PlacementNode(f"n{i}", Resources(size, size, size), *room) for i, size in enumerate(sizes))
+    return PlacementProblem(graph, nodes)

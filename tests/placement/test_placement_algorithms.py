@@ -6,10 +6,21 @@ from hypothesis import given, settings
 from task_graphs import problems, random_problem
 
 from rheostat.errors import ConfigError, InfeasibleError
-from rheostat.placement import ALGORITHMS, Annealing, Edge, Node, Problem, Resources, Search, Task, TaskGraph, algorithm
-from rheostat.placement.draft import Draft
-from rheostat.placement.milp import least_cut
-from rheostat.placement.objective import quality
+from rheostat.placement import (
+    ALGORITHMS,
+    Annealing,
+    Edge,
+    PlacementNode,
+    PlacementProblem,
+    Resources,
+    Search,
+    Task,
+    TaskGraph,
+    algorithm,
+)
+from rheostat.placement.baselines.integer_programming import least_cut
+from rheostat.placement.model.draft_scheme import DraftScheme
+from rheostat.placement.model.objective import quality
 
 QUICK = Search(annealing=Annealing(cooling=0.9))
 WITHIN_LIMITS = ("ra-stream", "annealing", "exact", "milp")
@@ -18,34 +29,34 @@ WITHIN_LIMITS = ("ra-stream", "annealing", "exact", "milp")
 def two_pairs(nodes=3, **node):
     tasks = [Task(name, Resources(0.3, 0.3, 0.3)) for name in "abcd"]
     graph = TaskGraph.of(tasks, [Edge("a", "c", 10), Edge("b", "d", 10), Edge("a", "b", 1)])
-    return Problem(graph, tuple(Node(f"n{i}", **node) for i in range(nodes)))
+    return PlacementProblem(graph, tuple(PlacementNode(f"n{i}", **node) for i in range(nodes)))
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_task_gets_a_node_and_a_process(name):
     placed = algorithm(name).place(two_pairs(), QUICK)
-    spots = placed.spots()
+    spots = placed.locations()
     assert list(spots) == ["a", "b", "c", "d"]
     assert all(node in ("n0", "n1", "n2") and process >= 0 for node, process in spots.values())
     assert sum(placed.weighted().values()) == pytest.approx(1.2)
 
 
 @pytest.mark.parametrize("name", WITHIN_LIMITS)
-def test_chatty_tasks_come_together(name):
-    spots = algorithm(name).place(two_pairs(), QUICK).spots()
+def test_tasks_with_much_traffic_come_together(name):
+    spots = algorithm(name).place(two_pairs(), QUICK).locations()
     assert spots["a"][0] == spots["c"][0] != spots["b"][0] == spots["d"][0]
 
 
 @pytest.mark.parametrize("name", ["ra-stream", "annealing", "sp-ant", "metis"])
 def test_the_same_seed_gives_the_same_placement(name):
     problem = random_problem(1, tasks=12, nodes=6)
-    one, other = (algorithm(name).place(problem, QUICK).spots() for _ in range(2))
+    one, other = (algorithm(name).place(problem, QUICK).locations() for _ in range(2))
     assert one == other
 
 
 def test_even_deals_out_over_nodes_first_and_then_over_processes():
     placed = algorithm("even").place(two_pairs(nodes=2, processes=2, process_tasks=1), QUICK)
-    assert list(placed.spots().values()) == [("n0", 0), ("n1", 0), ("n0", 1), ("n1", 1)]
+    assert list(placed.locations().values()) == [("n0", 0), ("n1", 0), ("n0", 1), ("n1", 1)]
     assert placed.cut_share == pytest.approx(1 / 21)
 
 
@@ -54,12 +65,12 @@ def test_even_needs_slots_for_all():
         algorithm("even").place(two_pairs(nodes=2, processes=1, process_tasks=1), QUICK)
 
 
-def test_sp_ant_packs_chatty_tasks_without_regard_for_the_load():
+def test_sp_ant_packs_tasks_with_much_traffic_without_regard_for_the_load():
     tasks = [Task(name, Resources(0.6, 0.1, 0.1)) for name in "abcd"]
     graph = TaskGraph.of(tasks, [Edge("a", "b", 10), Edge("b", "c", 10), Edge("c", "d", 1)])
-    nodes = tuple(Node(f"n{i}", processes=2, process_tasks=2) for i in range(4))
-    placed = algorithm("sp-ant").place(Problem(graph, nodes), QUICK)
-    assert placed.spots()["a"][0] == placed.spots()["b"][0]
+    nodes = tuple(PlacementNode(f"n{i}", processes=2, process_tasks=2) for i in range(4))
+    placed = algorithm("sp-ant").place(PlacementProblem(graph, nodes), QUICK)
+    assert placed.locations()["a"][0] == placed.locations()["b"][0]
     assert max(shares.cpu for shares in placed.utilisation.values()) > 1
 
 
@@ -88,7 +99,7 @@ def test_integer_programming_refuses_what_is_too_large_or_does_not_fit():
 @given(problems())
 def test_ra_stream_places_every_problem_that_can_be_packed(problem):
     placed = algorithm("ra-stream").place(problem, QUICK)
-    draft = Draft(problem, placed.scheme)
+    draft = DraftScheme(problem, placed.scheme)
     assert not any(draft.overfull(node) for node in draft.in_use)
     assert all(max(shares) <= 1 + 1e-9 for shares in placed.utilisation.values())
 

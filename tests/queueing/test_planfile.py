@@ -1,9 +1,12 @@
 import json
 import math
+from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rheostat.errors import ConfigError, InfeasibleError, TopologyError
+from rheostat.errors import ConfigError, InfeasibleError, RheostatError, TopologyError
 from rheostat.queueing import MicroBatch, Network, assign_processors, min_processors, mmk
 from rheostat.queueing.planfile import ASSUMED_BATCH_S, MODELS, network_of, parse, plan, read
 
@@ -151,7 +154,7 @@ def test_an_unknown_model_is_refused_with_a_hint():
         ({"operators": operator() * 2}, "two operators are named 'a'"),
         ({"operators": []}, "without operators"),
         ({"external": {"extract": 13}}, "'extract' has an arrival_rate"),
-        ({"routes": [{"from": "extract", "to": "match"}]}, "routes lead nowhere"),
+        ({"routes": [{"from": "extract", "to": "match"}]}, "routes need external rates"),
         ({"external_rate": None}, "external_rate is missing"),
         ({"external_rate": -1}, r"external rate -1\.0"),
     ],
@@ -159,6 +162,44 @@ def test_an_unknown_model_is_refused_with_a_hint():
 def test_a_file_that_cannot_be_planned_is_refused_with_what_is_wrong(changes, message):
     with pytest.raises(ConfigError, match=message):
         plan(file_of(**changes), k_max=22)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("goal", [{"k_max": 22}, {"t_max_s": 1.6}])
+def test_a_service_rate_too_small_for_its_arrival_rate_is_refused_with_both(model, goal):
+    with pytest.raises(ConfigError, match=r"operator 'a': .*1e-308.*arrival rate 13\.0"):
+        plan(file_of(operators=operator(arrival_rate=13.0, service_rate=1e-308)), model=model, **goal)
+
+
+EXTREMES = st.sampled_from([0.0, 5e-324, 1e-308, 1e-300, 1e-155, 1e-3, 1.0, 1e9, 1e155, 1e300, 1.7e308])
+
+
+@pytest.mark.parametrize("model", MODELS)
+@given(
+    arrival_rate=EXTREMES,
+    service_rate=EXTREMES,
+    scv=EXTREMES,
+    cost_s=EXTREMES,
+    speed=EXTREMES,
+    external_rate=EXTREMES,
+    goal=st.one_of(st.fixed_dictionaries({"k_max": st.integers(0, 50)}), st.fixed_dictionaries({"t_max_s": EXTREMES})),
+)
+def test_a_file_of_extreme_numbers_is_planned_or_refused(
+    model, arrival_rate, service_rate, scv, cost_s, speed, external_rate, goal
+):
+    entry = {
+        "name": "a",
+        "arrival_rate": arrival_rate,
+        "service_rate": service_rate,
+        "arrival_scv": scv,
+        "service_scv": scv,
+        "batch_fixed_s": cost_s,
+        "batch_per_task_s": cost_s,
+        "speeds": [speed] if speed != 1.0 else [],
+    }
+    file = parse(json.dumps({"operators": [entry], "external_rate": external_rate}))
+    with suppress(RheostatError):
+        assert plan(file, model=model, **goal).as_text()
 
 
 def test_an_external_rate_that_contradicts_the_sum_is_refused_with_both():
@@ -180,7 +221,6 @@ def test_a_file_is_read_from_disk_and_named_in_errors(tmp_path):
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("goal", [{"k_max": 10}, {"t_max_s": 1.0}])
-def test_a_load_for_more_executors_than_there_are_anywhere_is_refused(goal, model):
-    huge = file_of(external_rate=1e300, operators=operator(arrival_rate=1e300, service_rate=1.0))
-    with pytest.raises(ConfigError, match=r"the load needs 1e\+300 executors, .*check the rates"):
-        plan(huge, model=model, **goal)
+def test_a_load_for_more_executors_than_there_are_anywhere_is_refused(goal):
+    with pytest.raises(ConfigError, match=r"the load needs 1e\+11 executors, .*check the rates"):
+        plan(file_of(external_rate=1e11, operators=operator(arrival_rate=1e11, service_rate=1.0)), **goal)

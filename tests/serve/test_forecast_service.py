@@ -131,18 +131,18 @@ def test_a_client_that_leaves_in_the_middle_is_no_failure_of_the_service() -> No
 
     status, body = answered(receive)
     assert status == 400
-    assert b"left after 6 bytes" in body
+    assert b"disconnected after 6 bytes" in body
 
 
 def test_a_body_that_does_not_come_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "MOST_S", 0.01)
+    monkeypatch.setattr(service, "BODY_TIMEOUT_S", 0.01)
 
     async def receive() -> Any:
         await asyncio.Event().wait()
 
     status, body = answered(receive)
     assert status == 408
-    assert b"only 0 bytes of the body came within 0.01 s" in body
+    assert b"only 0 bytes of the body arrived within 0.01 s" in body
 
 
 def test_an_unknown_path_and_a_wrong_method_are_refused_with_what_there_is(client: TestClient) -> None:

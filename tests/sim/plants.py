@@ -75,7 +75,7 @@ def row(plant: SimPlant, operator: str = "op") -> np.record:
 
 
 def executor_row(plant: SimPlant, number: int, pool: str = "op") -> np.record:
-    return plant.cluster.state.executors[plant.cluster.fleet.members[pool, number].index]
+    return plant.cluster.state.executors[plant.cluster.registry.members[pool, number].index]
 
 
 def drained(plant: SimPlant, until_s: float) -> bool:
@@ -121,7 +121,7 @@ def strangers(plant: SimPlant, plan: Plan) -> list[tuple[str, str]]:
     """Records at an executor of a pool that does not serve their operator, as (pool, operator)."""
     state, names = plant.cluster.state, list(plant.topology.operators)
     found = []
-    for executor in plant.cluster.fleet.members.values():
+    for executor in plant.cluster.registry.members.values():
         row = state.executors[executor.index]
         there, i = [int(row.current)] if row.current != -1 else [], int(row.queue_head)
         for _ in range(int(row.queued)):

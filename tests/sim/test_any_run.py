@@ -81,7 +81,7 @@ def test_a_run_does_not_depend_on_the_steps_in_which_it_is_made(told, cuts):
     for cut in [*sorted(cuts), 1.0]:
         other.plant.cluster.advance(start_s + 10.0 * cut)
     assert fingerprint(one.plant) == fingerprint(other.plant)
-    paid = [sum(each.plant.cluster.fleet.seconds.values()) for each in (one, other)]
+    paid = [sum(each.plant.cluster.registry.seconds.values()) for each in (one, other)]
     assert paid[0] == pytest.approx(paid[1])
 
 

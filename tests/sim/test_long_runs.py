@@ -9,7 +9,7 @@ from rheostat.decision import Move, Transfer
 from rheostat.errors import PlantError
 from rheostat.load import Step
 from rheostat.plan import Plan
-from rheostat.sim import simulation
+from rheostat.sim.cluster import simulation
 from rheostat.sim.model import ClusterModel
 from rheostat.topology import Operator, Source, Topology
 
@@ -44,7 +44,7 @@ def test_the_number_in_the_system_is_rate_times_latency():
             moved = True
             it.apply(plan.after(Move(operator="b", reason="test", transfers=(Transfer((0,), 0, 2),))))
         event_s = float(it.cluster.state.heap[0].time) if world[0].events else math.inf
-        upcoming = [event_s, it.cluster.agenda.next_time(), it.cluster.feed.known_until_s]
+        upcoming = [event_s, it.cluster.timers.next_time(), it.cluster.input_rates.known_until_s]
         it.cluster.advance(min(time_s for time_s in upcoming if time_s > now_s))
         for name, count in there.items():
             areas[name] += count * (it.cluster.now_s - now_s)
@@ -63,7 +63,7 @@ def test_memory_does_not_grow_with_the_length_of_a_run():
         plan = plan.after(Move(operator="b", reason="test", transfers=(Transfer((0,), source, target),)))
         it.apply(plan)
         tables = [len(table) for table in it.cluster.state]
-        sizes.append((tables, len(it.cluster.agenda._entries) <= 3, it.cluster.state.world[0].events < 100))
+        sizes.append((tables, len(it.cluster.timers._entries) <= 3, it.cluster.state.world[0].events < 100))
     assert all(size == sizes[20] for size in sizes[20:])
     assert it.cluster.state.world[0].entered > 190_000
 

@@ -46,8 +46,8 @@ plan = plan.after(Scale(pool="b", reason="more", executors=3))
 for _ in range(6):
     plant.apply(plan)
     plant.cluster.advance(plant.cluster.now_s + 0.5)
-plant.cluster.failures.fail(plant.cluster.fleet.members["b", 0], ("b",), 1.0)
-plant.cluster.failures.fail(plant.cluster.fleet.members["d", 0], ("d",), 0.5)
+plant.cluster.failures.fail(plant.cluster.registry.members["b", 0], ("b",), 1.0)
+plant.cluster.failures.fail(plant.cluster.registry.members["d", 0], ("d",), 0.5)
 plant.cluster.advance(15.0)
 world = plant.cluster.state.world[0]
 print(json.dumps({

@@ -159,7 +159,7 @@ class History:
             self.plan = self.plan.after(Regroup(operator=operator, reason="test", grouping=grouping))
 
     def fail(self, operator: str, executor: int, down: int) -> None:
-        serving = self.plant.cluster.fleet.serving(self.plan.pool_of[operator])
+        serving = self.plant.cluster.registry.serving(self.plan.pool_of[operator])
         failed = serving[executor % len(serving)]
         self.plant.cluster.failures.fail(failed, self.plan.sharing(failed.pool), 0.1 + down % 3)
 
@@ -226,7 +226,7 @@ def _check_conservation(plant: SimPlant) -> None:
 def _check_substreams(plant: SimPlant) -> None:
     cluster, state = plant.cluster, plant.cluster.state
     assert state.world[0].disorder == state.world[0].overlap == 0
-    members = {executor.index for executor in cluster.fleet.members.values()}
+    members = {executor.index for executor in cluster.registry.members.values()}
     for index, substream in enumerate(state.substreams[: _substreams(plant)]):
         assert substream.owner in members
         assert substream.held == cluster.moves.under_way(index)
@@ -241,7 +241,7 @@ def _substreams(plant: SimPlant) -> int:
 def _check_executors(plant: SimPlant, plan: Plan) -> None:
     state = plant.cluster.state
     assert strangers(plant, plan) == []
-    for executor in plant.cluster.fleet.members.values():
+    for executor in plant.cluster.registry.members.values():
         row = state.executors[executor.index]
         assert row.arrived == row.completed + row.handed_on + row.queued + (row.current != -1) + row.rows
         assert row.paused >= 0
@@ -256,7 +256,7 @@ def _check_executors(plant: SimPlant, plan: Plan) -> None:
 
 def _check_lists(plant: SimPlant) -> None:
     state = plant.cluster.state
-    members = {executor.index: executor for executor in plant.cluster.fleet.members.values()}
+    members = {executor.index: executor for executor in plant.cluster.registry.members.values()}
     for position, it in enumerate(state.operators):
         first = position * int(state.world[0].width)
         servers = state.server.executor[first : first + it.servers].tolist()

@@ -8,9 +8,9 @@ import numpy as np
 from rheostat.experiments.needed_executors import peak_executors
 from rheostat.experiments.prediction_errors import PredictionErrors
 from rheostat.names import OperatorName
-from rheostat.sim.cluster import Cluster
-from rheostat.sim.histogram import BINS, quantile
-from rheostat.sim.score import Scoreboard
+from rheostat.sim.cluster.cluster import Cluster
+from rheostat.sim.engine.latency_histogram import BINS, quantile
+from rheostat.sim.observe.scoreboard import Scoreboard
 from rheostat.sla import SLA, Goal
 from rheostat.snapshot import ExecutorPhase
 
@@ -140,7 +140,7 @@ _SERVING = (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
 def _executor_seconds(cluster: Cluster, pool: str | None = None, *, serving_only: bool = False) -> float:
     total_s = math.fsum(
         spent_s
-        for (owner, phase), spent_s in cluster.fleet.seconds.items()
+        for (owner, phase), spent_s in cluster.registry.seconds.items()
         if (pool is None or owner == pool) and (not serving_only or phase in _SERVING)
     )
     return round(total_s, 6)

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from rheostat.duration import Duration, positive_seconds, seconds
+from rheostat.duration import Duration, human, positive_seconds, seconds
 from rheostat.errors import ConfigError, RheostatError
 from rheostat.experiments.scenario_errors import error_message
 from rheostat.load import shape_from, skew_from
@@ -22,6 +22,9 @@ from rheostat.topology import Operator, Source, Topology
 
 MAX_PER_OPERATOR = 100_000
 """Executors or substreams: more than any cluster has, and still within the memory of a simulation."""
+
+MOST_REPEATS = 5_000_000
+"""Turns of the loop, SLA windows or rotations of keys in one run: more would take hours."""
 
 
 class SourceTable(Spec, frozen=True):
@@ -120,6 +123,7 @@ def read_scenario(path: Path) -> Scenario:
 def make_scenario(file: ScenarioFile, folder: Path) -> Scenario:
     """The scenario that `file` describes; files that it refers to are searched in `folder`."""
     _check_all_durations(file)
+    _check_repeats(file)
     topology = Topology(file.name, [*(Source(table.name) for table in file.source), *map(_operator, file.operator)])
     model = SimModel(
         topology,
@@ -129,6 +133,8 @@ def make_scenario(file: ScenarioFile, folder: Path) -> Scenario:
         cluster=file.cluster,
         resolution_s=positive_seconds(file.resolution, "resolution"),
     )
+    for source in model.sources.values():
+        source.load.breakpoints(positive_seconds(file.duration, "duration"))  # refuses a load that recurs too often
     slas = tuple(SLA(s.latency, s.window, operator=s.operator, path=s.path) for s in file.sla)
     budget = Budget(file.budget.total, file.budget.least, file.budget.most)
     return Scenario(
@@ -193,6 +199,23 @@ def _check_all_durations(file: ScenarioFile) -> None:
     for operator in file.operator:
         _check_durations(operator, f"operator {operator.name!r}")
     _check_durations(file.cluster, "cluster")
+
+
+def _check_repeats(told: ScenarioFile) -> None:
+    """Refuse what would recur so often that the run takes for ever."""
+    duration_s = positive_seconds(told.duration, "duration")
+    recurring = [
+        ("period", told.period),
+        *(("sla window", sla.window) for sla in told.sla),
+        *((f"source {source.name!r}: rotate_every", source.rotate_every) for source in told.source),
+    ]
+    for what, every in recurring:
+        every_s = seconds(every, what)
+        if 0 < every_s < duration_s / MOST_REPEATS:
+            raise ConfigError(
+                f"{what} {every!r} is too short: it recurs {duration_s / every_s:,.0f} times in {human(duration_s)}; "
+                f"give at least {human(duration_s / MOST_REPEATS)}"
+            )
 
 
 def _check_durations(table: Spec, where: str) -> None:

@@ -13,9 +13,9 @@ from rheostat.journal import Journal, NullJournal
 from rheostat.loop.controller import Controller, Listener
 from rheostat.loop.turn import Ruling, Turn
 from rheostat.policies.registry import make_policy
-from rheostat.sim.cluster import Cluster
+from rheostat.sim.cluster.cluster import Cluster
+from rheostat.sim.observe.scoreboard import Scoreboard
 from rheostat.sim.plant import SimPlant, initial_plan
-from rheostat.sim.score import Scoreboard
 
 Progress = Callable[[float], None]
 """Called with the simulated seconds that have passed."""

@@ -5,7 +5,7 @@ import numpy as np
 from rheostat.duration import human
 from rheostat.errors import LoadError
 from rheostat.load import Trace
-from rheostat.load.field import Array
+from rheostat.load.fields import Array
 
 MAX_SAMPLES = 10_000_000
 """More than that points to a wrong timestamp rather than to a long recording."""

@@ -1,4 +1,4 @@
-"""Forecasts of input rates: from a window of samples to the steps after it, with an interval of uncertainty.
+"""Forecasts of input rates: from a window of samples to the next steps, with a prediction interval.
 
     forecaster = Forecaster(make_model("holt-winters"))
     forecast = forecaster.forecast(samples, horizon=30)
@@ -8,7 +8,7 @@
 """
 
 from rheostat.forecast.forecaster import Forecast, Forecaster
-from rheostat.forecast.model import Model, Path
-from rheostat.forecast.named import MODELS, make_model
+from rheostat.forecast.model import ForecastModel, ForecastPath
+from rheostat.forecast.registry import MODELS, make_model
 
-__all__ = ["MODELS", "Forecast", "Forecaster", "Model", "Path", "make_model"]
+__all__ = ["MODELS", "Forecast", "ForecastModel", "ForecastPath", "Forecaster", "make_model"]

@@ -1,4 +1,4 @@
-"""Rolling-origin evaluation: forecast again and again from what was known then, and compare with what came."""
+"""Rolling-origin evaluation: forecasts from many points of a series, each from the samples before it."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -12,18 +12,17 @@ from numpy.typing import ArrayLike
 from rheostat.errors import ConfigError
 from rheostat.forecast.forecaster import Forecast, Forecaster, checked
 from rheostat.forecast.model import Floats
-from rheostat.forecast.scores import bias, coverage, mape, pinball, wape
 
 Progress = Callable[[], None]
-"""Told that one more origin is done."""
+"""Called after each origin."""
 
 
 class Scores(msgspec.Struct, frozen=True, kw_only=True):
-    """How good the forecasts of a model were. Shares of what came: `mape` by step (zeros left out), `wape` and `bias`
-    overall (a positive bias is too much), `interval_mape` of the sums over each horizon, as PA-SPS counts it.
+    """Errors of the forecasts of a model, as shares of the true values: `mape` by step (zeros left out), `wape` and
+    `bias` overall (positive: too high), `interval_mape` of the sums over each horizon, as in PA-SPS.
 
     `pinball` is the mean loss of low, mean and high as quantiles, in the unit of the samples. `coverage` is the share
-    of what came that lay between low and high, to be compared with `level`. `fit_s` is the time for one forecast.
+    of the true values between low and high, to be compared with `level`. `fit_s` is the time of one forecast.
     `fallbacks` counts the forecasts that another model had to make, by the reason.
     """
 
@@ -42,7 +41,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rolling:
-    """The forecasts of one model: row i was made at `origins[i]` from the samples before it; `truth` is what came."""
+    """The forecasts of one model: row i starts at `origins[i]`; `truth` are the true values."""
 
     forecaster: Forecaster
     origins: tuple[int, ...]
@@ -82,8 +81,8 @@ def roll(
     stride: int | None = None,
     progress: Progress | None = None,
 ) -> Rolling:
-    """Forecast `horizon` steps from every `stride`-th moment on (every horizon, unless given) that has a full window
-    before and a full horizon after it. Each forecast is made from the `window` samples before it alone."""
+    """Forecast `horizon` steps from every `stride`-th origin (by default every horizon) that has a full window
+    before and a full horizon after it. Each forecast uses only the `window` samples before its origin."""
     known = checked(series)
     origins = origins_in(len(known), window, horizon, stride or horizon)
     forecasts, elapsed_s = [], 0.0
@@ -99,7 +98,7 @@ def roll(
 
 
 def origins_in(length: int, window: int, horizon: int, stride: int) -> range:
-    """The moments to forecast from; a series that is too short has none, and is refused."""
+    """The origins of the forecasts; a series that is too short is refused."""
     for what, value in (("window", window), ("horizon", horizon), ("stride", stride)):
         if value < 1:
             raise ConfigError(f"{what} {value!r} must be a number of samples >= 1")
@@ -109,3 +108,34 @@ def origins_in(length: int, window: int, horizon: int, stride: int) -> range:
             f"give at least {window + horizon}, or shorten them"
         )
     return range(window, length - horizon + 1, stride)
+
+
+def mape(truth: Floats, forecast: Floats) -> float | None:
+    """The mean of |forecast − truth| / truth where the truth is not zero; None if it always is."""
+    some = truth > 0
+    return float(np.mean(np.abs(forecast[some] - truth[some]) / truth[some])) if some.any() else None
+
+
+def wape(truth: Floats, forecast: Floats) -> float | None:
+    """Σ|forecast − truth| / Σ truth: values count by their size."""
+    return _share(np.abs(forecast - truth).sum(), truth.sum())
+
+
+def bias(truth: Floats, forecast: Floats) -> float | None:
+    """Σ(forecast − truth) / Σ truth: above 0 the forecast was too high."""
+    return _share((forecast - truth).sum(), truth.sum())
+
+
+def pinball(truth: Floats, forecast: Floats, quantile: float) -> float:
+    """The mean loss of `forecast` as a quantile: a unit too low costs `quantile`, a unit too high 1 − `quantile`."""
+    missed = truth - forecast
+    return float(np.mean(np.maximum(quantile * missed, (quantile - 1) * missed)))
+
+
+def coverage(truth: Floats, low: Floats, high: Floats) -> float:
+    """The share of the true values within the bounds."""
+    return float(np.mean((low <= truth) & (truth <= high)))
+
+
+def _share(part: float, whole: float) -> float | None:
+    return float(part / whole) if whole > 0 else None

@@ -1,33 +1,32 @@
-"""Which executor gets a record: round robin, by key, load-aware (PA-SPS), OSG (DABS-Storm), whole batches at once.
+"""Groupings, which choose the executor of a record: round robin, by key, load-aware (PA-SPS), OSG (DABS-Storm), batch.
 
-All assign values to executors 0 .. k − 1. Those that decide record by record also have `choose`; what they learn
-meanwhile is told to them between two calls. `check` says where a grouping is allowed.
+All assign values to executors 0 .. k − 1. Those that decide record by record also have `choose`, and get measurements
+between two calls. `check` refuses a grouping where it is not allowed.
 """
 
 from rheostat.grouping.batch_greedy import BatchGreedy
+from rheostat.grouping.by_key import KeyGrouping
 from rheostat.grouping.check import check
 from rheostat.grouping.costs import CostSketch
 from rheostat.grouping.countmin import CountMin
-from rheostat.grouping.grouping import Grouping, OnlineGrouping
+from rheostat.grouping.grouping import RecordGrouping
 from rheostat.grouping.hashes import Hashes, sketch_hashes
-from rheostat.grouping.keyed import ByKey
 from rheostat.grouping.load_aware import LoadAware
 from rheostat.grouping.osg.scheduler import Scheduler
-from rheostat.grouping.osg.task import Task
+from rheostat.grouping.osg.task import OsgTask
 from rheostat.grouping.round_robin import RoundRobin
 
 __all__ = [
     "BatchGreedy",
-    "ByKey",
     "CostSketch",
     "CountMin",
-    "Grouping",
     "Hashes",
+    "KeyGrouping",
     "LoadAware",
-    "OnlineGrouping",
+    "OsgTask",
+    "RecordGrouping",
     "RoundRobin",
     "Scheduler",
-    "Task",
     "check",
     "sketch_hashes",
 ]

@@ -1,6 +1,6 @@
-"""A batch that is known as a whole: the longest records first, each to the executor with the least work.
+"""Batch-greedy grouping of a whole batch: the longest records first, each to the executor with the least work.
 
-Online a long record that comes last lands on top of an even load; here the short ones fill what the long ones left.
+Record by record, a long record that comes last adds to an already even load; here short records fill the gaps.
 """
 
 from typing import Protocol
@@ -13,13 +13,13 @@ from rheostat.grouping.least_loaded import to_the_least_loaded
 
 
 class Estimates(Protocol):
-    """What a record of each value is expected to cost; a `CostSketch` is one."""
+    """The expected cost of a record by its value; a `CostSketch` is one."""
 
     def seconds(self, values: Values) -> Floats: ...
 
 
 class BatchGreedy:
-    """Longest estimated time first. Every batch starts from even loads: a micro-batch ends with its last task."""
+    """Longest estimated time first. Every batch starts from equal loads: a micro-batch ends with its last task."""
 
     def __init__(self, executors: int, estimates: Estimates) -> None:
         self.executors = check_executors(executors)

@@ -1,4 +1,4 @@
-"""Where a grouping is allowed: records of one key may be spread only if somebody merges the partial results."""
+"""Check of a grouping: records of one key may be split only if an operator merges the partial results."""
 
 from rheostat.errors import ConfigError, nearest
 from rheostat.topology import Topology
@@ -13,11 +13,11 @@ ROUND_ROBIN, RANDOM, KEY, LOAD_AWARE, OSG, BATCH_GREEDY, NEAREST = (
     "nearest",
 )
 NAMES = (ROUND_ROBIN, RANDOM, KEY, LOAD_AWARE, OSG, BATCH_GREEDY, NEAREST)
-"""What plans and scenarios call the groupings."""
+"""The names of the groupings in plans and scenarios."""
 
 
 def check(topology: Topology, operator: str, grouping: str) -> None:
-    """Refuse, with the reason, a grouping that is not known or would break the results of `operator`."""
+    """Refuse, with the reason, an unknown grouping or one that would break the results of `operator`."""
     if grouping not in NAMES:
         raise ConfigError(f"operator {operator!r}: no grouping is called {grouping!r}; {nearest(grouping, NAMES)}")
     it = topology.operators[operator]

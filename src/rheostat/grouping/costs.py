@@ -1,4 +1,4 @@
-"""What records of each value cost: OSG's pair of sketches, frequencies Φ and cumulated times Ω (DABS-Storm §5.2)."""
+"""Costs of records by value: OSG's pair of sketches, frequencies Φ and cumulated times Ω (DABS-Storm §5.2)."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ from rheostat.grouping.hashes import Hashes
 
 
 class CostSketch:
-    """Two Count-Min sketches with the same hashes; from their quotient a value's service time is estimated."""
+    """Two Count-Min sketches with the same hashes; their quotient estimates the service time of a value."""
 
     def __init__(self, hashes: Hashes) -> None:
         self.counts, self.times_s = CountMin(hashes), CountMin(hashes)
@@ -25,24 +25,24 @@ class CostSketch:
         return self.times_s.total / self.counts.total if self.counts.total else 0.0
 
     def learn(self, values: Values, seconds: npt.ArrayLike) -> None:
-        """Records with `values` took so long."""
+        """Add records with `values` that took `seconds`."""
         self.counts.add(values)
         self.times_s.add(values, seconds)
 
     def seconds(self, values: Values) -> Floats:
-        """ŵ of each value: Ω/Φ where its Φ is smallest, which has the fewest strangers in it; else the mean."""
+        """ŵ of each value: Ω/Φ where its Φ is smallest, which has the fewest collisions; the mean if that is 0."""
         counts, times_s = self.counts.at(values), self.times_s.at(values)
         row = counts.argmin(axis=0)[None, :]
         count, time_s = np.take_along_axis(counts, row, 0)[0], np.take_along_axis(times_s, row, 0)[0]
         return np.asarray(np.divide(time_s, count, out=np.full(len(count), self.mean_s), where=count > 0))
 
     def quotients(self) -> Floats:
-        """Ω/Φ cell by cell, NaN where nothing was counted: a snapshot Ψ."""
+        """Ω/Φ cell by cell, NaN for empty cells: a snapshot Ψ."""
         counts = self.counts.cells
         return np.asarray(np.divide(self.times_s.cells, counts, out=np.full(counts.shape, np.nan), where=counts > 0))
 
     def merged(self, other: "CostSketch") -> "CostSketch":
-        """The sketch of what both have seen; they must have the same hashes."""
+        """The sketch of the records of both; they must have the same hashes."""
         if self.hashes != other.hashes:
             raise ConfigError("sketches with different hashes cannot be merged: give all executors the same")
         both = CostSketch(self.hashes)

@@ -1,4 +1,4 @@
-"""The Count-Min sketch (Cormode and Muthukrishnan 2005): sums by value in little memory, never too small."""
+"""Count-Min sketch (Cormode and Muthukrishnan 2005): sums by value in little memory, never too small."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,8 @@ Floats = npt.NDArray[np.float64]
 
 
 class CountMin:
-    """Adds amounts to values. An estimate is never under, and over by more than ε times the sum of all amounts
-    with probability at most δ, where `hashes` are those of `sketch_hashes(ε, δ)`."""
+    """Adds amounts to values. The least cell of a value is never below its sum, and above it by more than ε times the
+    sum of all amounts with probability at most δ, if `hashes` are those of `sketch_hashes(ε, δ)`."""
 
     def __init__(self, hashes: Hashes, cells: Floats | None = None) -> None:
         self.hashes = hashes
@@ -32,7 +32,3 @@ class CountMin:
     def at(self, values: Values) -> Floats:
         """The cells of each value, a row for each hash function."""
         return np.take_along_axis(self.cells, self.hashes.columns_of(values), axis=1)
-
-    def estimate(self, values: Values) -> Floats:
-        """What was added to each value: the least of its cells."""
-        return np.asarray(self.at(values).min(axis=0))

@@ -1,4 +1,4 @@
-"""Hash functions of which two values collide with probability at most 1/c: all that Count-Min needs."""
+"""Hash functions for Count-Min: two values collide with probability at most 1/c."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from rheostat.errors import ConfigError
 from rheostat.grouping.grouping import Values
 
 PRIME = 2**31 - 1
-"""So that a product of two numbers below it fits into 64 bits. Values count modulo this prime."""
+"""Values count modulo this prime; a product of two numbers below it fits into 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Hashes:
 
 
 def sketch_hashes(epsilon: float, delta: float, rng: np.random.Generator) -> Hashes:
-    """For a sketch that is over by more than ε·m with probability at most δ: r = ⌈ln 1/δ⌉ rows, c = ⌈e/ε⌉ columns."""
+    """For a sketch that is too high by more than ε·m with probability at most δ: ⌈ln 1/δ⌉ rows, ⌈e/ε⌉ columns."""
     for name, share in (("epsilon", epsilon), ("delta", delta)):
         if not 0 < share < 1:
             raise ConfigError(f"sketch {name} {share!r} must lie between 0 and 1")

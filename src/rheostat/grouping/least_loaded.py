@@ -1,4 +1,4 @@
-"""The greedy schedule: each record to the executor with the least work, in the order in which they are given."""
+"""Greedy schedule: each record, in the given order, to the executor with the least work."""
 
 import heapq
 
@@ -10,10 +10,10 @@ from rheostat.grouping.grouping import Choices
 
 def to_the_least_loaded(loads_s: Floats, seconds: Floats, kinds: Choices | None = None) -> tuple[Choices, Floats]:
     """The executor of each record, and the loads afterwards. `seconds[x, i]` is the time of record i on executor x, or
-    that of all records of kind i where `kinds` says of which kind each is.
+    of all records of kind i if `kinds` gives the kind of each record.
 
-    The first of equally loaded ones. With exact times and equal executors the longest load is at most 2 − 1/k times
-    the least possible (Graham 1966), and 4/3 − 1/(3k) times if the longest records come first (Graham 1969).
+    Ties go to the first executor. With exact times and equal executors the longest load is at most 2 − 1/k times the
+    least possible (Graham 1966), and 4/3 − 1/(3k) times if the longest records come first (Graham 1969).
     """
     heap = [(float(load_s), executor) for executor, load_s in enumerate(loads_s)]
     heapq.heapify(heap)

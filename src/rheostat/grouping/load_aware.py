@@ -1,4 +1,4 @@
-"""PA-SPS's load-aware grouping (Algorithm 1): the executor that was least in use last interval gets the next record."""
+"""Load-aware grouping (PA-SPS Algorithm 1): the executor with the least utilisation gets the next record."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from rheostat.grouping.round_robin import RoundRobin
 
 
 class LoadAware:
-    """Follows the utilisation U of each executor through an interval of `interval_s` (td).
+    """Tracks the utilisation U of each executor through an interval of `interval_s` (td).
 
-    U is told anew by `read` at the start of each interval and grows by et/td with each record given. Where all are
-    at 1 or above, or all are equal, records go round robin (until the next `read`: equals stay equal).
+    `read` sets U at the start of each interval, and each record adds et/td. Where all are at 1 or above, or all are
+    equal, records go round robin (until the next `read`: equals stay equal).
 
-    Unlike the printed listing all executors are candidates, the first too, and et is the executor's own: with the
-    operator's a slow executor would look idle and get more.
+    Unlike in the printed listing all executors are candidates, the first too, and et is the executor's own: with the
+    operator's mean a slow executor would look idle and get more.
     """
 
     def __init__(self, executors: int, interval_s: float) -> None:
@@ -42,7 +42,7 @@ class LoadAware:
         self._step = np.array([time or usual_s for time in service_s]) / self._interval_s
 
     def choose(self, value: int = 0) -> int:
-        """The least utilised, the first of equals; `value` does not matter."""
+        """The executor with the least utilisation, the first of equals; `value` is ignored."""
         chosen = int(self._utilisation.argmin())
         least = self._utilisation[chosen]
         if least >= 1.0 or least == self._utilisation.max():
@@ -51,7 +51,7 @@ class LoadAware:
         return chosen
 
     def assign(self, values: Values) -> Choices:
-        """Records go to executors in the order of their levels: U before its first record, its second, and so on."""
+        """Records go to executors in the order of their levels: U before the first record, the second, and so on."""
         levels = self._levels(len(values))
         order = np.argsort(levels, axis=None, kind="stable")
         by_level = order[: self._until_round_robin(levels.ravel()[order], len(values))] // levels.shape[1]
@@ -65,7 +65,7 @@ class LoadAware:
         return np.add.accumulate(np.column_stack([self._utilisation, steps]), axis=1)
 
     def _until_round_robin(self, levels: Floats, records: int) -> int:
-        """How many records are given by sorted `levels` before all executors are full, or all equal."""
+        """The number of records that go by sorted `levels` before all executors are full, or all equal."""
         last = levels[self.executors - 1 :]
         stops = np.flatnonzero((levels[: len(last)] >= 1.0) | (levels[: len(last)] == last))
         return min(records, int(stops[0])) if len(stops) else records
@@ -73,4 +73,4 @@ class LoadAware:
     def _check(self, *lengths: int) -> None:
         for length in lengths:
             if length != self.executors:
-                raise ConfigError(f"{length} values were read for {self.executors} executors: give one for each")
+                raise ConfigError(f"{length} values for {self.executors} executors: give one for each")

@@ -1,4 +1,4 @@
-"""In turn: Storm's shuffle grouping. Every executor gets as many records as any other, whatever they cost."""
+"""Round robin: Storm's shuffle grouping. Every executor gets the same number of records, whatever they cost."""
 
 import numpy as np
 
@@ -6,14 +6,14 @@ from rheostat.grouping.grouping import Choices, Values, check_executors
 
 
 class RoundRobin:
-    """One executor after the other, from the first on."""
+    """One executor after the other, starting with the first."""
 
     def __init__(self, executors: int) -> None:
         self.executors = check_executors(executors)
         self._turn = 0
 
     def choose(self, value: int = 0) -> int:
-        """The next in turn; `value` does not matter."""
+        """The next executor; `value` is ignored."""
         chosen = self._turn
         self._turn = (chosen + 1) % self.executors
         return chosen

@@ -1,12 +1,12 @@
-"""Input rates over time, drawn or recorded, and how they are spread over keys.
+"""Loads: input rates over time, generated or recorded, and their distribution over keys.
 
-A `Shape` gives tuples per second at any moment. Shapes add and multiply; `shape_from` makes them from
+A `Shape` gives tuples per second at any time. Shapes can be added and multiplied; `shape_from` makes them from
 configuration, `Trace.from_csv` from recordings. `skew` has the weights of keys.
 """
 
+from rheostat.load.configuration import shape_from, skew_from
 from rheostat.load.curves import Diurnal, OpeningAuction, Progressive, Ramp, Sine, Spike, Step
 from rheostat.load.erratic import Erratic
-from rheostat.load.named import shape_from, skew_from
 from rheostat.load.shape import Constant, Delayed, Product, Repeated, Shape, Sum
 from rheostat.load.trace import Trace
 

@@ -1,102 +1,114 @@
-"""The named curves: step, ramp, sine, spike, progressive, diurnal, opening auction.
+"""Curves: step, ramp, sine, spike, progressive, diurnal, opening auction.
 
 Rates are in tuples per second; durations are seconds or text such as "5m". Time 0 is the start of the run.
 """
 
-# ruff: noqa: RUF009 - the calls beside the fields make descriptors, see field.py
-
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
+from rheostat.duration import Duration, human, seconds
 from rheostat.errors import LoadError
-from rheostat.load.field import Amount, Amounts, Array, Finite, Period, Span, Steps
-from rheostat.load.shape import Shape, held
+from rheostat.load.fields import Array, Finite, Parts, Period, Rate, Rates, Span, checked
+from rheostat.load.shape import Shape, held, refuse_too_many
 
 _DECAYS = np.array([0.0, 1, 2, 4, 8, 16, 32])
-"""In time constants: pieces short enough to integrate an exponential decay to its vanishing."""
+"""In time constants: pieces short enough to integrate an exponential decay until it vanishes."""
+_Pair = Annotated[tuple[Any, Any], Meta(description="a pair: write [time, rate]")]
 
 
 @dataclass(frozen=True)
 class Step(Shape):
     """A rate that jumps: `steps` lists (time, rate), in order, the first at time 0."""
 
-    steps: Steps = Steps()
+    steps: Sequence[tuple[Duration, float]]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", _steps(self.steps, "Step steps"))
 
     def _rates(self, times_s: Array) -> Array:
-        starts_s, levels = np.array(self.steps).T
+        starts_s, levels = np.array(self.steps, dtype=np.float64).T
         return held(starts_s, levels, times_s)
 
-    def turns(self, until_s: float) -> Array:
-        return np.array([start_s for start_s, _ in self.steps])
+    def breakpoints(self, until_s: float) -> Array:
+        return np.array([seconds(start) for start, _ in self.steps])
 
 
 @dataclass(frozen=True)
 class Ramp(Shape):
     """A straight line from one rate to another; before and after, the rate it starts and ends with."""
 
-    from_rate: Amount = Amount()
-    to_rate: Amount = Amount()
-    duration: Period = Period()
-    start: Span = Span(0)
+    from_rate: Rate
+    to_rate: Rate
+    duration: Period
+    start: Span = 0
 
     def _rates(self, times_s: Array) -> Array:
-        done = _risen(times_s - self.start, self.duration)
+        done = _risen(times_s - seconds(self.start), seconds(self.duration))
         return self.from_rate * (1 - done) + self.to_rate * done
 
-    def turns(self, until_s: float) -> Array:
-        return np.array([self.start, self.start + self.duration])
+    def breakpoints(self, until_s: float) -> Array:
+        return np.cumsum([seconds(self.start), seconds(self.duration)])
 
 
 @dataclass(frozen=True)
 class Sine(Shape):
-    """`base` ± `amplitude`, rising from `base`; `phase` is how far into its period it starts."""
+    """`base` ± `amplitude`, rising from `base`; `phase` is the time already passed of its first period."""
 
-    base: Amount = Amount()
-    amplitude: Amount = Amount()
-    period: Period = Period()
-    phase: Span = Span(0)
+    base: Rate
+    amplitude: Rate
+    period: Period
+    phase: Span = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.amplitude > self.base:
             raise LoadError(
                 f"Sine amplitude {self.amplitude:g} is more than its base {self.base:g}: the rate would fall below zero"
             )
 
     def _rates(self, times_s: Array) -> Array:
-        turn = np.mod(times_s + self.phase, self.period) / self.period
-        return self.base + self.amplitude * np.sin(2 * np.pi * turn)
+        period_s = seconds(self.period)
+        cycle = np.mod(times_s + seconds(self.phase), period_s) / period_s
+        return self.base + self.amplitude * np.sin(2 * np.pi * cycle)
 
-    def turns(self, until_s: float) -> Array:
-        return _quarters(self.period, self.phase, until_s)
+    def breakpoints(self, until_s: float) -> Array:
+        return _quarters("Sine period", seconds(self.period), seconds(self.phase), until_s)
 
 
 @dataclass(frozen=True)
 class Spike(Shape):
     """`base`, and `factor` times as much for `duration`; then back at once, or with time constant `decay`."""
 
-    base: Amount = Amount()
-    factor: Amount = Amount()
-    at: Span = Span()
-    duration: Span = Span()
-    decay: Span = Span(0)
+    base: Rate
+    factor: Rate
+    at: Span
+    duration: Span
+    decay: Span = 0
 
     def _rates(self, times_s: Array) -> Array:
-        lift = np.where(times_s < self.at, 0.0, _fading(times_s - self.at - self.duration, self.decay))
+        at_s, decay_s = seconds(self.at), seconds(self.decay)
+        lift = np.where(times_s < at_s, 0.0, _fading(times_s - at_s - seconds(self.duration), decay_s))
         return self.base * (1 + (self.factor - 1) * lift)
 
-    def turns(self, until_s: float) -> Array:
-        return np.append(self.at, self.at + self.duration + self.decay * _DECAYS)
+    def breakpoints(self, until_s: float) -> Array:
+        at_s = seconds(self.at)
+        return np.append(at_s, at_s + seconds(self.duration) + seconds(self.decay) * _DECAYS)
 
 
 @dataclass(frozen=True)
 class Band(Shape):
-    """What varies between a `low` and a `high` rate."""
+    """A rate that varies between `low` and `high`."""
 
-    low: Amount = Amount()
-    high: Amount = Amount()
+    low: Rate
+    high: Rate
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.low > self.high:
             raise LoadError(f"{type(self).__name__} low {self.low:g} is more than its high {self.high:g}")
 
@@ -109,36 +121,39 @@ class Band(Shape):
 class Progressive(Band):
     """Rise, plateau, fall: DABS-Storm's first stream (figure 11a)."""
 
-    rise: Period = Period()
-    plateau: Span = Span()
-    fall: Period = Period()
-    start: Span = Span(0)
+    rise: Period
+    plateau: Span
+    fall: Period
+    start: Span = 0
 
     def _rates(self, times_s: Array) -> Array:
-        elapsed_s = times_s - self.start
-        remaining_s = self.rise + self.plateau + self.fall - elapsed_s
-        return self.between(np.minimum(_risen(elapsed_s, self.rise), _risen(remaining_s, self.fall)))
+        rise_s, fall_s = seconds(self.rise), seconds(self.fall)
+        elapsed_s = times_s - seconds(self.start)
+        remaining_s = rise_s + seconds(self.plateau) + fall_s - elapsed_s
+        return self.between(np.minimum(_risen(elapsed_s, rise_s), _risen(remaining_s, fall_s)))
 
-    def turns(self, until_s: float) -> Array:
-        return np.cumsum([self.start, self.rise, self.plateau, self.fall])
+    def breakpoints(self, until_s: float) -> Array:
+        return np.cumsum([seconds(each) for each in (self.start, self.rise, self.plateau, self.fall)])
 
 
 @dataclass(frozen=True)
 class Diurnal(Band):
-    """A day's wave, highest at `peak_hour`, lowest twelve hours away; time 0 is midnight.
+    """A daily wave, highest at `peak_hour`, lowest twelve hours later; time 0 is midnight.
 
-    `day` is how long a day lasts in the run: "24m" lets an hour pass in a minute.
+    `day` is the length of a day in the run: with "24m" an hour takes a minute.
     """
 
-    peak_hour: Finite = Finite(14)
-    day: Period = Period("24h")
+    peak_hour: Finite = 14.0
+    day: Period = "24h"
 
     def _rates(self, times_s: Array) -> Array:
-        turn = np.mod(times_s, self.day) / self.day - self.peak_hour / 24
-        return self.between((1 + np.cos(2 * np.pi * turn)) / 2)
+        day_s = seconds(self.day)
+        cycle = np.mod(times_s, day_s) / day_s - self.peak_hour / 24
+        return self.between((1 + np.cos(2 * np.pi * cycle)) / 2)
 
-    def turns(self, until_s: float) -> Array:
-        return _quarters(self.day, -self.peak_hour / 24 * self.day, until_s)
+    def breakpoints(self, until_s: float) -> Array:
+        day_s = seconds(self.day)
+        return _quarters("Diurnal day", day_s, -self.peak_hour / 24 * day_s, until_s)
 
 
 @dataclass(frozen=True)
@@ -150,19 +165,35 @@ class OpeningAuction(Shape):
     rate; with `base=935` they bring the 14.85 million orders of its trace.
     """
 
-    base: Amount = Amount()
-    factors: Amounts = Amounts((80, 70))
-    decay: Period = Period("10s")
-    session: Period = Period("2h")
+    base: Rate
+    factors: Rates = (80, 70)
+    decay: Period = "10s"
+    session: Period = "2h"
 
     def _rates(self, times_s: Array) -> Array:
-        opening = np.clip(times_s // self.session, 0, len(self.factors) - 1).astype(np.intp)
-        lift = np.where(times_s < 0, 0.0, _fading(times_s - opening * self.session, self.decay))
+        session_s = seconds(self.session)
+        opening = np.clip(times_s // session_s, 0, len(self.factors) - 1).astype(np.intp)
+        lift = np.where(times_s < 0, 0.0, _fading(times_s - opening * session_s, seconds(self.decay)))
         return self.base * (1 + (np.array(self.factors)[opening] - 1) * lift)
 
-    def turns(self, until_s: float) -> Array:
-        openings_s = self.session * np.arange(len(self.factors))
-        return (openings_s[:, None] + self.decay * _DECAYS).ravel()
+    def breakpoints(self, until_s: float) -> Array:
+        openings_s = seconds(self.session) * np.arange(len(self.factors))
+        return (openings_s[:, None] + seconds(self.decay) * _DECAYS).ravel()
+
+
+def _steps(given: object, what: str) -> tuple[tuple[float, float], ...]:
+    """Pairs (seconds, rate) that start at 0, in order."""
+    pairs = tuple(_step(checked(each, _Pair, what), what) for each in checked(given, Parts, what))
+    if pairs[0][0] != 0:
+        raise LoadError(f"{what} begin at {human(pairs[0][0])}: begin at 0, with the rate until then")
+    for (before_s, _), (after_s, _) in pairwise(pairs):
+        if after_s <= before_s:
+            raise LoadError(f"{what} have {human(after_s)} after {human(before_s)}: give each time once, in order")
+    return pairs
+
+
+def _step(pair: tuple[object, object], what: str) -> tuple[float, float]:
+    return checked(pair[0], Span, f"{what} time"), checked(pair[1], Rate, f"{what} rate")
 
 
 def _risen(elapsed_s: Array, duration_s: float) -> Array:
@@ -173,12 +204,13 @@ def _fading(elapsed_s: Array, decay_s: float) -> Array:
     """1 before time 0, then falling to 0 with time constant `decay_s`; at once if that is zero."""
     if decay_s == 0:
         return np.where(elapsed_s < 0, 1.0, 0.0)
-    with np.errstate(over="ignore"):  # an infinitely long time ago is 0, as it should be
+    with np.errstate(over="ignore"):  # the decay after a very long time is 0
         return np.asarray(np.exp(-np.maximum(elapsed_s, 0.0) / decay_s))
 
 
-def _quarters(period_s: float, phase_s: float, until_s: float) -> Array:
-    """Where a wave turns and crosses its middle, so that no piece is longer than a quarter of it."""
+def _quarters(what: str, period_s: float, phase_s: float, until_s: float) -> Array:
+    """The extrema and zero crossings of a wave, so that no piece is longer than a quarter of it."""
+    refuse_too_many(what, period_s, until_s, breakpoints=4)
     quarter_s = period_s / 4
     first = np.ceil(phase_s / quarter_s)
     return np.arange(first, (until_s + phase_s) / quarter_s) * quarter_s - phase_s

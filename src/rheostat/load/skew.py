@@ -1,36 +1,40 @@
-"""How a load is spread over keys or substreams: weights that sum to 1, the n-th is key n's share."""
+"""Skew of a load over keys or substreams: weights that sum to 1, the n-th is key n's share."""
 
 from os import PathLike
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Meta
 
 from rheostat.errors import LoadError
-from rheostat.load.field import amount, series, share, whole
-from rheostat.load.pairs import Row, read_pairs
+from rheostat.load.csv_pairs import Row, read_pairs
+from rheostat.load.fields import Count, Rate, Share, Whole, checked, series
 
 Weights = npt.NDArray[np.float64]
+
+_Several = Annotated[int, Meta(ge=2, description="a whole number >= 2")]
 
 _LIMIT_ORDER_EXPONENT = 0.57
 
 
 def uniform(keys: int) -> Weights:
-    """Every key the same."""
-    return np.full(whole(keys, "keys", least=1), 1 / keys)
+    """The same weight for every key."""
+    return np.full(checked(keys, Count, "keys"), 1 / keys)
 
 
 def zipf(keys: int, exponent: float) -> Weights:
     """Key 0 is the most frequent, key n has weight 1/(n+1)^exponent of it; exponent 0 is uniform."""
-    ranks = np.arange(1.0, whole(keys, "keys", least=1) + 1)
-    return _normalised(ranks ** -amount(exponent, "exponent"))
+    ranks = np.arange(1.0, checked(keys, Count, "keys") + 1)
+    return _normalised(ranks ** -checked(exponent, Rate, "exponent"))
 
 
 def hot_set(keys: int, fraction: float, load: float) -> Weights:
-    """The first `fraction` of the keys (at least one) carries `load` of the load, the others the rest."""
-    hot = _count(whole(keys, "keys", least=2), fraction)
+    """The first `fraction` of the keys (at least one) has the share `load` of the load, the others the rest."""
+    hot = _count(checked(keys, _Several, "keys"), fraction)
     if hot == keys:
         raise LoadError(f"fraction {fraction!r} makes all {keys} keys hot: give a number < 1")
-    weights = np.full(keys, (1 - share(load, "load")) / (keys - hot))
+    weights = np.full(keys, (1 - checked(load, Share, "load")) / (keys - hot))
     weights[:hot] = load / hot
     return weights
 
@@ -55,7 +59,7 @@ def from_csv(path: str | PathLike[str]) -> Weights:
     for row in rows:
         substream = _substream(row, len(rows))
         if not np.isnan(counts[substream]):
-            raise row.wrong("substream", row.first, "new: each may stand once")
+            raise row.wrong("substream", row.first, "new: list each one once")
         counts[substream] = row.amount("count")
     if not counts.any():
         raise LoadError(f"{path} counts nothing: all its counts are 0")
@@ -63,25 +67,19 @@ def from_csv(path: str | PathLike[str]) -> Weights:
 
 
 def rotated(weights: Weights, by: int) -> Weights:
-    """The same shares, moved `by` keys on, so that others become hot: key n's goes to key n + by."""
-    return np.roll(weights, whole(by, "by"))
+    """The same shares moved on by `by` keys, so that others become hot: key n's share goes to key n + by."""
+    return np.roll(weights, checked(by, Whole, "by"))
 
 
 def folded(weights: Weights, substreams: int) -> Weights:
-    """The shares of substreams, when key n belongs to substream n modulo `substreams`."""
-    homes = np.arange(len(weights)) % whole(substreams, "substreams", least=1)
+    """The shares of substreams, if key n belongs to substream n modulo `substreams`."""
+    homes = np.arange(len(weights)) % checked(substreams, Count, "substreams")
     return np.bincount(homes, weights=weights, minlength=substreams).astype(np.float64)
-
-
-def top_share(weights: Weights, fraction: float) -> float:
-    """What the heaviest `fraction` of the keys (rounded down, but at least one) carries of the load."""
-    top = _count(len(weights), fraction)
-    return float(np.sort(weights)[-top:].sum())
 
 
 def _count(keys: int, fraction: float) -> int:
     # 0.29 * 100 is a hair below 29
-    return max(1, int(keys * share(fraction, "fraction") * (1 + 1e-12)))
+    return max(1, int(keys * checked(fraction, Share, "fraction") * (1 + 1e-12)))
 
 
 def _normalised(weights: Weights) -> Weights:

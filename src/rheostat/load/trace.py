@@ -1,6 +1,4 @@
-"""Recorded input rates, from CSV files as they are: with gaps, repeated and unsorted stamps, and zeros."""
-
-# ruff: noqa: RUF009 - the calls beside the fields make descriptors, see field.py
+"""Trace: recorded input rates from CSV files, which may have gaps, repeated and unsorted stamps, and zeros."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,8 +10,8 @@ import numpy as np
 
 from rheostat.duration import Duration, human
 from rheostat.errors import LoadError, nearest
-from rheostat.load.field import Array, Period, Series, amount, period, span
-from rheostat.load.pairs import Row, number_in, read_pairs
+from rheostat.load.csv_pairs import Row, number_in, read_pairs
+from rheostat.load.fields import Array, Period, Rate, Span, checked, series
 from rheostat.load.shape import Shape, held
 
 Interpolate = Literal["step", "linear"]
@@ -22,18 +20,21 @@ Unit = Literal["rate", "count"]
 
 @dataclass(frozen=True, eq=False)
 class Trace(Shape):
-    """Rates at given times, the first at 0; after `duration_s` the last one goes on.
+    """Rates at given times, the first at 0; after `duration_s` the last rate continues.
 
-    Between two times a rate is held ("step") or drawn as a straight line ("linear"). To start over at the
-    end instead: `trace.repeated(trace.duration_s)`.
+    Between two times a rate is held ("step") or interpolated ("linear"). To start over at the end instead, use
+    `trace.repeated(trace.duration_s)`.
     """
 
-    times_s: Series = Series()
-    levels: Series = Series()
-    duration_s: Period = Period()
+    times_s: Array
+    levels: Array
+    duration_s: float
     interpolate: Interpolate = "step"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "times_s", series(self.times_s, "Trace times_s"))
+        object.__setattr__(self, "levels", series(self.levels, "Trace levels"))
+        object.__setattr__(self, "duration_s", checked(self.duration_s, Period, "Trace duration_s"))
         _known("interpolate", self.interpolate, get_args(Interpolate))
         if len(self.levels) != len(self.times_s):
             raise LoadError(f"a trace of {len(self.times_s)} times has {len(self.levels)} levels: give as many")
@@ -75,11 +76,11 @@ class Trace(Shape):
 
     def window(self, start: Duration, length: Duration | None = None) -> "Trace":
         """The part that begins at `start`, for `length` or to the end."""
-        start_s = span(start, "start")
+        start_s = checked(start, Span, "start")
         if start_s >= self.duration_s:
             raise LoadError(f"start {start!r} is beyond the trace's {human(self.duration_s)}")
         rest_s = self.duration_s - start_s
-        length_s = rest_s if length is None else min(rest_s, period(length, "length"))
+        length_s = rest_s if length is None else min(rest_s, checked(length, Period, "length"))
         inside = (self.times_s > start_s) & (self.times_s < start_s + length_s)
         times_s = np.concatenate(([start_s], self.times_s[inside], [start_s + length_s]))
         if self.interpolate == "step" or length_s == rest_s:
@@ -88,17 +89,17 @@ class Trace(Shape):
 
     def stretched(self, factor: float) -> "Trace":
         """The same rates in `factor` times the time."""
-        if amount(factor, "time_scale") == 0:
+        if checked(factor, Rate, "time_scale") == 0:
             raise LoadError("time_scale 0 leaves no time: give a number > 0")
         return replace(self, times_s=self.times_s * factor, duration_s=self.duration_s * factor)
 
     def scaled(self, factor: float) -> "Trace":
         """`factor` times the rates in the same time."""
-        return replace(self, levels=self.levels * amount(factor, "rate_scale"))
+        return replace(self, levels=self.levels * checked(factor, Rate, "rate_scale"))
 
     def to_duration(self, duration: Duration) -> "Trace":
         """Stretched or squeezed to last `duration`."""
-        return self.stretched(period(duration, "duration") / self.duration_s)
+        return self.stretched(checked(duration, Period, "duration") / self.duration_s)
 
     def to_mean(self, rate: float) -> "Trace":
         """Scaled so that the mean over its duration is `rate`."""
@@ -108,7 +109,7 @@ class Trace(Shape):
         """Scaled so that the highest rate is `rate`."""
         return self._scaled_from(float(self.levels.max()), rate, "peak")
 
-    def turns(self, until_s: float) -> Array:
+    def breakpoints(self, until_s: float) -> Array:
         return self.times_s[self.times_s < until_s]
 
     def _rates(self, times_s: Array) -> Array:
@@ -119,7 +120,7 @@ class Trace(Shape):
     def _scaled_from(self, now: float, wanted: float, what: str) -> "Trace":
         if now == 0:
             raise LoadError(f"a trace of zeros cannot be scaled to the {what} {wanted!r}")
-        return self.scaled(amount(wanted, what) / now)
+        return self.scaled(checked(wanted, Rate, what) / now)
 
     def _key(self) -> tuple[bytes, bytes, float, str]:
         return self.times_s.tobytes(), self.levels.tobytes(), self.duration_s, self.interpolate

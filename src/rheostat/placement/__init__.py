@@ -1,32 +1,32 @@
-"""Which task goes to which node and process, so that few nodes are used and chatty tasks are together (Ra-Stream).
+"""Placement of tasks on nodes and processes: few nodes, with tasks that exchange much traffic together (Ra-Stream).
 
-A `Problem` has a `TaskGraph`, nodes and limits. `ra_stream` answers it; `algorithm(name)` gives the others.
+A `PlacementProblem` has a `TaskGraph`, nodes and limits. `ra_stream` solves it; `algorithm(name)` gives others.
 """
 
 from rheostat.placement.algorithms import ALGORITHMS, algorithm
-from rheostat.placement.anneal import Annealing, Search
-from rheostat.placement.cost import Costs, Ways
-from rheostat.placement.graph import Edge, Task, TaskGraph
-from rheostat.placement.placement import Placement
-from rheostat.placement.problem import Limits, Node, Problem
-from rheostat.placement.rastream import ra_stream
-from rheostat.placement.resources import Resources, Weights
+from rheostat.placement.model.placement import Placement
+from rheostat.placement.model.problem import PlacementNode, PlacementProblem, UtilisationLimits
+from rheostat.placement.model.resources import Resources, ResourceWeights
+from rheostat.placement.model.task_graph import Edge, Task, TaskGraph
+from rheostat.placement.model.transfer_cost import Costs, Ways
+from rheostat.placement.solvers.annealing import Annealing, Search
+from rheostat.placement.solvers.ra_stream import ra_stream
 
 __all__ = [
     "ALGORITHMS",
     "Annealing",
     "Costs",
     "Edge",
-    "Limits",
-    "Node",
     "Placement",
-    "Problem",
+    "PlacementNode",
+    "PlacementProblem",
+    "ResourceWeights",
     "Resources",
     "Search",
     "Task",
     "TaskGraph",
+    "UtilisationLimits",
     "Ways",
-    "Weights",
     "algorithm",
     "ra_stream",
 ]

@@ -1,4 +1,4 @@
-"""All ways to place tasks, behind one interface and by name."""
+"""Placement algorithms by name, behind one interface."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -7,32 +7,32 @@ from typing import NamedTuple
 import numpy as np
 
 from rheostat.errors import ConfigError, nearest
-from rheostat.placement.anneal import Search
-from rheostat.placement.ant import sp_ant
-from rheostat.placement.even import even
-from rheostat.placement.exact import exact
-from rheostat.placement.metis import metis
-from rheostat.placement.milp import least_cut
-from rheostat.placement.partition import partition
-from rheostat.placement.placement import Placement
-from rheostat.placement.problem import Problem
-from rheostat.placement.processes import processes
-from rheostat.placement.rastream import ra_stream
+from rheostat.placement.baselines.branch_and_bound import exact
+from rheostat.placement.baselines.integer_programming import least_cut
+from rheostat.placement.baselines.metis import metis
+from rheostat.placement.baselines.round_robin import even
+from rheostat.placement.baselines.sp_ant import sp_ant
+from rheostat.placement.model.placement import Placement
+from rheostat.placement.model.problem import PlacementProblem
+from rheostat.placement.solvers.annealing import Search
+from rheostat.placement.solvers.partition import partition
+from rheostat.placement.solvers.processes import processes
+from rheostat.placement.solvers.ra_stream import ra_stream
 
-Place = Callable[[Problem, Search], Placement]
+Place = Callable[[PlacementProblem, Search], Placement]
 
 
 class Algorithm(NamedTuple):
-    """A way to place tasks, and what it does in words."""
+    """A placement algorithm and its summary."""
 
     summary: str
     place: Place
 
 
-def _in_processes(find: Callable[[Problem, Search], np.ndarray]) -> Place:
-    """What finds nodes only gets its processes as Ra-Stream's are found."""
+def _in_processes(find: Callable[[PlacementProblem, Search], np.ndarray]) -> Place:
+    """Add Ra-Stream's processes to an algorithm that finds only nodes."""
 
-    def place(problem: Problem, search: Search) -> Placement:
+    def place(problem: PlacementProblem, search: Search) -> Placement:
         scheme = find(problem, search)
         return Placement(problem, scheme, processes(problem, scheme))
 
@@ -41,13 +41,13 @@ def _in_processes(find: Callable[[Problem, Search], np.ndarray]) -> Place:
 
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
     {
-        "ra-stream": Algorithm("fewest nodes within the limits, chatty tasks together", ra_stream),
+        "ra-stream": Algorithm("fewest nodes within the limits, tasks with much traffic together", ra_stream),
         "annealing": Algorithm(
             "least f over all nodes (Ra-Stream's Algorithm 1 alone)", _in_processes(lambda p, s: partition(p, s))
         ),
         "even": Algorithm("round robin over nodes and processes (Storm)", lambda p, s: even(p)),
         "sp-ant": Algorithm(
-            "chatty tasks packed together, the others by an ant colony", lambda p, s: sp_ant(p, s.seed)
+            "tasks with much traffic packed together, the others by an ant colony", lambda p, s: sp_ant(p, s.seed)
         ),
         "metis": Algorithm("parts of equal demand with a small cut", _in_processes(lambda p, s: metis(p, s.seed))),
         "exact": Algorithm("the least f there is, for a dozen tasks", _in_processes(lambda p, s: exact(p, s.epsilon))),

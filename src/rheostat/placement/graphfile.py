@@ -1,4 +1,4 @@
-"""The file behind `rheostat place`: tasks, edges and nodes in JSON, from which a placement is planned on paper."""
+"""Graph file of `rheostat place`: tasks, edges and nodes in JSON."""
 
 from pathlib import Path
 from typing import Any
@@ -8,15 +8,15 @@ import msgspec
 from rheostat.errors import ConfigError
 from rheostat.jsonfile import parse_json, read_json
 from rheostat.placement.algorithms import algorithm
-from rheostat.placement.anneal import Search
-from rheostat.placement.graph import Edge, Task, TaskGraph
-from rheostat.placement.placement import Placement
-from rheostat.placement.problem import Limits, Node, Problem
-from rheostat.placement.resources import Resources
+from rheostat.placement.model.placement import Placement
+from rheostat.placement.model.problem import PlacementNode, PlacementProblem, UtilisationLimits
+from rheostat.placement.model.resources import Resources
+from rheostat.placement.model.task_graph import Edge, Task, TaskGraph
+from rheostat.placement.solvers.annealing import Search
 
 
 class TaskEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one task needs, in the nodes' units."""
+    """The demand of one task, in the nodes' units."""
 
     name: str
     cpu: float = 0.0
@@ -33,7 +33,7 @@ class EdgeEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
 
 
 class NodeEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one node has; `processes` and the `process_tasks` that each of them holds are not limited by default."""
+    """The supply of one node; `processes`, and `process_tasks` in each of them, are not limited by default."""
 
     name: str
     cpu: float = 1.0
@@ -44,7 +44,7 @@ class NodeEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GraphFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The whole file. Without nodes their number is told when it is read: they are all 1 of each resource then."""
+    """The whole file. Without nodes their number is an argument, and each has 1 of every resource."""
 
     tasks: tuple[TaskEntry, ...]
     edges: tuple[EdgeEntry, ...] = ()
@@ -61,27 +61,29 @@ def parse(text: bytes | str, where: str = "graph file") -> GraphFile:
     return parse_json(text, GraphFile, where)
 
 
-def problem_of(file: GraphFile, nodes: int | None = None, limits: Limits | None = None) -> Problem:
-    """The problem that the file poses, on its own nodes or on so many like the first of them.
+def problem_of(file: GraphFile, nodes: int | None = None, limits: UtilisationLimits | None = None) -> PlacementProblem:
+    """The problem in the file, on its own nodes or on `nodes` nodes like the first of them.
 
-    Of equal nodes no more are looked at than there are tasks: the others would stay empty.
+    Of equal nodes no more are used than there are tasks: the others would stay empty.
     """
     graph = TaskGraph.of(
         [Task(entry.name, Resources(entry.cpu, entry.memory, entry.io)) for entry in file.tasks],
         [Edge(entry.source, entry.target, entry.rate) for entry in file.edges],
     )
-    return Problem(graph, _nodes(file, nodes), limits or Limits())
+    return PlacementProblem(graph, _nodes(file, nodes), limits or UtilisationLimits())
 
 
 def place(file: GraphFile, nodes: int | None = None, name: str = "ra-stream", seed: int = 0) -> Placement:
-    """Where the tasks of the file go by the algorithm called `name`."""
+    """The placement of the tasks in the file by the algorithm called `name`."""
     return algorithm(name).place(problem_of(file, nodes), Search(seed=seed))
 
 
 def as_dict(placement: Placement) -> dict[str, Any]:
-    """What `rheostat place --json` prints."""
+    """The output of `rheostat place --json`."""
     return {
-        "assignment": {task: {"node": node, "process": process} for task, (node, process) in placement.spots().items()},
+        "assignment": {
+            task: {"node": node, "process": process} for task, (node, process) in placement.locations().items()
+        },
         "cut_share": placement.cut_share,
         "balance": placement.balance,
         "nodes_used": placement.nodes_used,
@@ -91,9 +93,9 @@ def as_dict(placement: Placement) -> dict[str, Any]:
 
 
 def as_text(placement: Placement) -> str:
-    """The same for people: a line for each node in use, and what it amounts to."""
+    """The output of `rheostat place`: a line for each node in use, and a summary."""
     on_node: dict[str, list[str]] = {}
-    for task, (node, process) in placement.spots().items():
+    for task, (node, process) in placement.locations().items():
         on_node.setdefault(node, []).append(f"{task} ({process})")
     width = max(len("node"), *map(len, on_node))
     lines = [f"{'node':<{width}}     cpu  memory      io  tasks (process)"]
@@ -107,15 +109,15 @@ def as_text(placement: Placement) -> str:
     return "\n".join(lines)
 
 
-def _nodes(file: GraphFile, number: int | None) -> tuple[Node, ...]:
-    told = tuple(
-        Node(entry.name, Resources(entry.cpu, entry.memory, entry.io), entry.processes, entry.process_tasks)
+def _nodes(file: GraphFile, number: int | None) -> tuple[PlacementNode, ...]:
+    listed = tuple(
+        PlacementNode(entry.name, Resources(entry.cpu, entry.memory, entry.io), entry.processes, entry.process_tasks)
         for entry in file.nodes
     )
-    if number is None and not told:
+    if number is None and not listed:
         raise ConfigError("the file has no nodes: add them, or give a number of equal ones (--nodes N)")
     if number is None:
-        return told
-    model = told[0] if told else Node("node")
+        return listed
+    model = listed[0] if listed else PlacementNode("node")
     useful = min(number, len(file.tasks))
     return tuple(msgspec.structs.replace(model, name=f"node-{position}") for position in range(1, useful + 1))

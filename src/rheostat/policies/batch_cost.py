@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rheostat.queueing.microbatch import fitted_cost_s
+from rheostat.queueing.models.microbatch import fitted_cost_s
 from rheostat.snapshot import Batch, ExecutorState
 
 _ENOUGH = 3

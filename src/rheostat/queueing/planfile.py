@@ -1,4 +1,4 @@
-"""The file behind `rheostat plan`: operators and their rates in JSON, from which executors are planned on paper."""
+"""Plan file of `rheostat plan`: operators and their rates in JSON, from which an allocation is computed."""
 
 import math
 from pathlib import Path
@@ -9,23 +9,23 @@ import msgspec
 from rheostat.duration import human
 from rheostat.errors import ConfigError, nearest
 from rheostat.jsonfile import parse_json, read_json
-from rheostat.queueing.allocate import assign_processors, min_processors
-from rheostat.queueing.gigk import GIGk, mmk
-from rheostat.queueing.margin import SplitMM1
-from rheostat.queueing.microbatch import MicroBatch
-from rheostat.queueing.mixed import Mixed
-from rheostat.queueing.model import Model
-from rheostat.queueing.network import Allocation, Network, Station
+from rheostat.queueing.allocation.allocate import assign_processors, min_processors
+from rheostat.queueing.models.gigk import GIGk, mmk
+from rheostat.queueing.models.microbatch import MicroBatch
+from rheostat.queueing.models.mixed_speeds import MixedSpeeds
+from rheostat.queueing.models.model import QueueModel
+from rheostat.queueing.models.split_mm1 import SplitMM1
+from rheostat.queueing.network import ExecutorAllocation, Network, Station
 from rheostat.queueing.traffic import Route, arrival_rates
 
 MODELS = ("mmk", "gigk", "microbatch", "mm1")
 
 ASSUMED_BATCH_S = 0.18
-"""What a batch costs when the file does not say: the median of an otherwise idle query in local mode."""
+"""The default cost of a batch: the median of an otherwise idle query in local mode."""
 
 
 class OperatorEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One operator of the file. Which of the optional values count depends on the model."""
+    """One operator of the file. Which of the optional values are used depends on the model."""
 
     name: str
     service_rate: float
@@ -52,11 +52,11 @@ class PlanFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     batch_per_task_s: float | None = None
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """An allocation, the model it is optimal for, and what had to be assumed."""
+class PlannedAllocation(msgspec.Struct, frozen=True):
+    """An allocation, the model for which it is optimal, and the assumptions made."""
 
     model: str
-    allocation: Allocation
+    allocation: ExecutorAllocation
     assumptions: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
@@ -90,8 +90,10 @@ def parse(text: bytes | str, where: str = "plan file") -> PlanFile:
     return parse_json(text, PlanFile, where)
 
 
-def plan(file: PlanFile, k_max: int | None = None, t_max_s: float | None = None, model: str = "mmk") -> Plan:
-    """The best allocation of `k_max` executors, or that of the fewest which meet `t_max_s`: give one of them."""
+def plan(
+    file: PlanFile, k_max: int | None = None, t_max_s: float | None = None, model: str = "mmk"
+) -> PlannedAllocation:
+    """The best allocation of `k_max` executors, or the one of the fewest that meet `t_max_s`: give one of them."""
     network = network_of(file, model)
     if k_max is not None and t_max_s is None:
         allocation = assign_processors(network, k_max)
@@ -99,7 +101,7 @@ def plan(file: PlanFile, k_max: int | None = None, t_max_s: float | None = None,
         allocation = min_processors(network, t_max_s)
     else:
         raise ConfigError("give either K_max, the executors there are, or T_max, the latency to meet")
-    return Plan(model, allocation, _assumptions(file, model))
+    return PlannedAllocation(model, allocation, _assumptions(file, model))
 
 
 def network_of(file: PlanFile, model: str = "mmk") -> Network:
@@ -114,16 +116,15 @@ def _arrival_rates(file: PlanFile) -> dict[str, float]:
     if file.external is not None:
         if given:
             raise ConfigError(
-                f"operator {next(iter(given))!r} has an arrival_rate, but they follow from external rates"
+                f"operator {next(iter(given))!r} has an arrival_rate, but arrival rates follow from the external "
+                "rates: leave it out"
             )
         return arrival_rates([entry.name for entry in file.operators], file.external, file.routes)
     if file.routes:
-        raise ConfigError("routes lead nowhere without external rates: give 'external', rates by operator")
+        raise ConfigError("routes need external rates: give 'external', the rates by operator")
     for entry in file.operators:
         if entry.arrival_rate is None:
-            raise ConfigError(
-                f"operator {entry.name!r} has no arrival_rate, and there are no external rates and routes"
-            )
+            raise ConfigError(f"operator {entry.name!r} has no arrival_rate: give it, or external rates and routes")
     return given
 
 
@@ -141,7 +142,7 @@ def _external_rate(file: PlanFile) -> float:
 def _station(file: PlanFile, entry: OperatorEntry, arrival_rate: float, model: str) -> Station:
     try:
         even = _model(file, entry, arrival_rate, model)
-        uneven: Model = Mixed(even, entry.speeds) if entry.speeds else even
+        uneven: QueueModel = MixedSpeeds(even, entry.speeds) if entry.speeds else even
     except ConfigError as error:
         raise ConfigError(f"operator {entry.name!r}: {error}") from error
     most = math.inf if entry.max_executors is None else entry.max_executors
@@ -164,7 +165,7 @@ def _model(file: PlanFile, entry: OperatorEntry, arrival_rate: float, model: str
 
 
 def _batch_cost_s(file: PlanFile, entry: OperatorEntry) -> tuple[float, float]:
-    """c0 and c1: the operator's own, else the file's; when neither says anything, the assumed ones."""
+    """c0 and c1: the operator's own, else the file's, else the assumed ones."""
     fixed_s = file.batch_fixed_s if entry.batch_fixed_s is None else entry.batch_fixed_s
     per_task_s = file.batch_per_task_s if entry.batch_per_task_s is None else entry.batch_per_task_s
     if fixed_s is None and per_task_s is None:

@@ -1,7 +1,7 @@
-"""The traffic equations λ = λ_ext + Pᵀλ: how often each operator of a topology is visited.
+"""Traffic equations λ = λ_ext + Pᵀλ: the arrival rate of each operator of a topology.
 
-P holds the share of an operator's input that each stream carries on: the split times the selectivity, so a row
-may sum to more than 1. They are solved loop by loop, downstream; what is not in a loop needs no linear algebra.
+P holds the share of an operator's input that each stream carries on: the split times the selectivity, so a row may sum
+to more than 1. They are solved loop by loop, downstream; operators outside loops need no linear algebra.
 """
 
 import math
@@ -13,12 +13,12 @@ import numpy as np
 
 from rheostat.errors import TopologyError, nearest
 from rheostat.graph import spectral_radius, strong_components
-from rheostat.queueing.model import Floats
+from rheostat.queueing.models.model import Floats
 
 Name = TypeVar("Name", bound=str)
 
 _NEVER_DIES_OUT = 1.0 - 1e-9
-"""A loop that multiplies its traffic a billionfold is no different from one that never ends, rounding included."""
+"""A loop that multiplies its traffic a billionfold counts as one that never ends."""
 
 
 class Route(msgspec.Struct, frozen=True, rename={"source": "from", "target": "to"}):
@@ -34,7 +34,7 @@ def arrival_rates(
 ) -> dict[Name, float]:
     """The arrival rate of each operator, given the rates from outside and the streams between operators.
 
-    A loop that sends as much round again as it gets has no solution: its operators are named in the error.
+    A loop that returns as much as it gets has no solution: the error names its operators.
     """
     _check(operators, external, routes)
     index: dict[str, int] = {name: i for i, name in enumerate(operators)}
@@ -51,7 +51,7 @@ def arrival_rates(
 def _settle(
     component: list[int], streams: list[dict[int, float]], rates: list[float], operators: Sequence[str]
 ) -> None:
-    """Work out the rates in one component, whose inflow is complete, and pass them on downstream."""
+    """Compute the rates in one component, whose inflow is complete, and pass them on downstream."""
     within = np.array([[streams[i].get(j, 0.0) for j in component] for i in component])
     if within.any():
         _refuse_endless(within, [operators[i] for i in sorted(component)])
@@ -70,8 +70,7 @@ def _refuse_endless(within: Floats, names: list[str]) -> None:
     if radius >= _NEVER_DIES_OUT:
         loop = " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else f"{names[0]} with itself"
         raise TopologyError(
-            f"the loop of {loop} feeds itself for ever: its shares have spectral radius {radius:.6g}, "
-            "which must be below 1"
+            f"the loop of {loop} never drains: its shares have spectral radius {radius:.6g}, which must be below 1"
         )
 
 

@@ -1,1 +1,1 @@
-"""The forecasting models as an HTTP service for other programs, as PA-SPS has it."""
+"""Forecasting service: the forecasting models over HTTP, as in PA-SPS."""

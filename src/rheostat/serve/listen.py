@@ -1,4 +1,4 @@
-"""Serve until told to stop."""
+"""Server of the forecasting service: listens until the process is interrupted."""
 
 import socket
 from collections.abc import Callable
@@ -7,14 +7,14 @@ from contextlib import suppress
 from rheostat.errors import ConfigError
 from rheostat.serve.service import make_service
 
-_PATIENCE_S = 5
-"""How long requests under way may go on after the service was told to stop."""
+_SHUTDOWN_TIMEOUT_S = 5
+"""How long requests in progress may continue after an interrupt."""
 
 
 def serve(host: str, port: int, started: Callable[[str], None]) -> None:
-    """Listen at `host` and `port` (0: any free one) until the process is interrupted; `started` is told the address.
+    """Listen at `host` and `port` (0: any free one) until the process is interrupted; `started` gets the address.
 
-    Requests under way are answered first.
+    Requests in progress are answered first.
     """
     service = make_service()
     import uvicorn
@@ -22,7 +22,7 @@ def serve(host: str, port: int, started: Callable[[str], None]) -> None:
     with _bound(host, port) as listening:
         name, actual = listening.getsockname()[:2]
         started(f"http://[{name}]:{actual}" if ":" in name else f"http://{name}:{actual}")
-        config = uvicorn.Config(service, log_level="warning", timeout_graceful_shutdown=_PATIENCE_S)
+        config = uvicorn.Config(service, log_level="warning", timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S)
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listening])
 
@@ -32,4 +32,4 @@ def _bound(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except (OSError, OverflowError, UnicodeError) as error:
-        raise ConfigError(f"cannot listen at {host!r}, port {port}: {error}; choose others") from None
+        raise ConfigError(f"cannot listen at {host!r}, port {port}: {error}; choose another host or port") from None

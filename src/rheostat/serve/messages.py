@@ -1,4 +1,4 @@
-"""What is sent to the service and what it answers: declared once, for decoding and for its description."""
+"""Messages of the service, requests and answers: declared once, for decoding and for its description."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ Sample = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_SAMPLE)]
 
 
 class ForecastRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Samples taken at equal distances, the latest last, and how far to continue them."""
+    """Samples taken at equal distances, the latest last, and how far to forecast."""
 
     samples: Annotated[
         list[Sample],
@@ -27,11 +27,11 @@ class ForecastRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
         str, msgspec.Meta(max_length=LONGEST_NAME, description="name of a model; GET /models lists them")
     ] = "select"
     level: Annotated[float, msgspec.Meta(gt=0, lt=1, description="probability of a value between low and high")] = 0.8
-    seed: Annotated[int, msgspec.Meta(ge=0, description="seed of the models that draw")] = 0
+    seed: Annotated[int, msgspec.Meta(ge=0, description="seed of models that use random numbers")] = 0
 
 
 class ForecastAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """One value for each step, the latest last. `problem` says why `model` is not the one asked for."""
+    """One value for each step, the latest last. `problem` says why `model` is not the requested one."""
 
     model: str
     mean: list[float]
@@ -42,7 +42,7 @@ class ForecastAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A model, and how many samples make it meaningful."""
+    """A model, and how many samples it needs."""
 
     name: str
     summary: str

@@ -1,4 +1,4 @@
-"""The service's description in OpenAPI 3.1, from the types of its messages."""
+"""OpenAPI 3.1 description of the service, from the types of its messages."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def description(version: str) -> dict[str, Any]:
         types, ref_template="#/components/schemas/{name}"
     )
     forecast = {
-        "summary": "Continue a series of samples",
+        "summary": "Forecast a series of samples",
         "requestBody": {"required": True, "content": _json(request)},
         "responses": {
             "200": _response("the steps after the samples", answer),

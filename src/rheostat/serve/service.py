@@ -1,4 +1,4 @@
-"""The service itself: POST /forecast, GET /models, GET /openapi.json, GET /health."""
+"""Forecasting service: POST /forecast, GET /models, GET /openapi.json, GET /health."""
 
 import asyncio
 from http import HTTPStatus
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 MOST_BYTES = 1_000_000
-"""The largest body that is read: 10,000 samples need less, however they are written."""
-MOST_S = 30.0
-"""How long a body may take to come."""
+"""The largest body that is read: 10,000 samples need less in any notation."""
+BODY_TIMEOUT_S = 30.0
+"""How long the client may take to send the body."""
 
 
 class RefusedError(Exception):
@@ -63,7 +63,7 @@ def answer(request: ForecastRequest) -> ForecastAnswer:
 
 
 def read(body: bytes) -> ForecastRequest:
-    """The request in `body`, or the reason why there is none."""
+    """The request in `body`; refused with the reason if it is not valid."""
     try:
         return msgspec.json.decode(body, type=ForecastRequest)
     except msgspec.ValidationError as error:
@@ -75,31 +75,32 @@ def read(body: bytes) -> ForecastRequest:
 async def _forecast(request: "Request") -> "Response":
     from starlette.concurrency import run_in_threadpool
 
-    told = read(await _body(request))
+    wanted = read(await _body(request))
     try:
-        return _json(await run_in_threadpool(answer, told))
+        return _json(await run_in_threadpool(answer, wanted))
     except ConfigError as error:
         raise RefusedError(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
 
 
 async def _body(request: "Request") -> bytes:
-    """The whole body, as long as it is not too large: what follows is not even read."""
+    """The whole body, read only up to the largest size."""
     from starlette.requests import ClientDisconnect
 
     body = bytearray()
     try:
-        async with asyncio.timeout(MOST_S):
+        async with asyncio.timeout(BODY_TIMEOUT_S):
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > MOST_BYTES:
                     why = f"the body has more than {MOST_BYTES:,} bytes"
                     raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, why)
     except ClientDisconnect:
-        raise RefusedError(HTTPStatus.BAD_REQUEST, f"the client left after {len(body):,} bytes of the body") from None
+        why = f"the client disconnected after {len(body):,} bytes of the body"
+        raise RefusedError(HTTPStatus.BAD_REQUEST, why) from None
     except TimeoutError:
-        why = f"only {len(body):,} bytes of the body came within {MOST_S:g} s"
+        why = f"only {len(body):,} bytes of the body arrived within {BODY_TIMEOUT_S:g} s: send it faster"
         raise RefusedError(HTTPStatus.REQUEST_TIMEOUT, why) from None
-    except asyncio.CancelledError:  # only a service that stops gives up on a request
+    except asyncio.CancelledError:  # requests are cancelled only when the service stops
         raise RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, "the forecaster is being stopped") from None
     return bytes(body)
 
@@ -122,7 +123,7 @@ async def _refuse(request: "Request", error: Exception) -> "Response":
 
 
 async def _refuse_path(request: "Request", error: Any) -> "Response":
-    """What the router refuses: an unknown path, a wrong method."""
+    """The answer to an unknown path or a wrong method."""
     there = "there are POST /forecast, GET /models, GET /openapi.json and GET /health"
     return _json(Refusal(f"{request.method} {request.url.path}: {error.detail}; {there}"), error.status_code)
 

@@ -1,4 +1,4 @@
-"""From a model to the tables of the event loop."""
+"""Table builder: from a model to the tables of the event loop."""
 
 import math
 
@@ -8,11 +8,11 @@ from rheostat.duration import positive_seconds, seconds
 from rheostat.errors import ConfigError
 from rheostat.grouping import Hashes, sketch_hashes
 from rheostat.names import OperatorName
-from rheostat.sim.engine import codes
 from rheostat.sim.engine.draw import alias_table
-from rheostat.sim.engine.memory import Sizes, allocate, with_memory_for_grouping
-from rheostat.sim.engine.randomness import seed
-from rheostat.sim.engine.state import State
+from rheostat.sim.engine.random_numbers import seed
+from rheostat.sim.engine.tables import codes
+from rheostat.sim.engine.tables.memory import Sizes, allocate, with_memory_for_grouping
+from rheostat.sim.engine.tables.state import EngineState
 from rheostat.sim.model import OperatorModel, Service, SimModel
 
 _QUEUES = {"own": codes.OWN_QUEUES, "shared": codes.SHARED_QUEUE, "batches": codes.MICRO_BATCH}
@@ -29,8 +29,8 @@ GROUPINGS = {
 CHUNK_SLOTS = 64
 
 
-def build(model: SimModel, rng: np.random.Generator) -> State:
-    """A state with everything that `model` says and no executor yet."""
+def build(model: SimModel, rng: np.random.Generator) -> EngineState:
+    """The tables for `model`, without executors."""
     topology = model.topology
     weights = _value_weights(model)
     operators = list(topology.operators)
@@ -63,12 +63,12 @@ def build(model: SimModel, rng: np.random.Generator) -> State:
 
 
 def _value_weights(model: SimModel) -> dict[str, np.ndarray]:
-    """Weights of values by the source or operator that draws from them."""
+    """Weights of values, by the source or operator that draws from them."""
     drawn = {name: source.weights for name, source in model.sources.items()} | dict(model.values)
     return {name: np.asarray(weights, dtype=float) for name, weights in drawn.items() if weights is not None}
 
 
-def _set_values(state: State, weights: list[np.ndarray]) -> None:
+def _set_values(state: EngineState, weights: list[np.ndarray]) -> None:
     start = 0
     for distribution, table in enumerate(weights):
         it = state.values[distribution]
@@ -77,14 +77,14 @@ def _set_values(state: State, weights: list[np.ndarray]) -> None:
         start += len(table)
 
 
-def set_weights(state: State, distribution: int, weights: np.ndarray) -> None:
-    """Let values be drawn by other weights from now on (as many as before)."""
+def set_weights(state: EngineState, distribution: int, weights: np.ndarray) -> None:
+    """From now on draw values by other weights (as many as before)."""
     it = state.values[distribution]
     cells = slice(it.start, it.start + it.length)
     state.alias.probability[cells], state.alias.other[cells] = alias_table(weights)
 
 
-def _set_streams(state: State, model: SimModel, distributions: dict[str, int]) -> None:
+def _set_streams(state: EngineState, model: SimModel, distributions: dict[str, int]) -> None:
     topology = model.topology
     index = {name: position for position, name in enumerate(topology.operators)}
     edge = 0
@@ -115,11 +115,11 @@ def _most_children(serving: OperatorModel, selectivity: float) -> int:
 
 
 def _poisson_bound(mean: float) -> int:
-    """More children than this are not drawn in the age of the universe; it bounds the memory an event needs."""
+    """More children than this have a negligible probability; the bound limits the memory that an event needs."""
     return int(mean + 12.0 * math.sqrt(mean) + 20.0)
 
 
-def _set_operators(state: State, model: SimModel) -> None:
+def _set_operators(state: EngineState, model: SimModel) -> None:
     substream = cost = 0
     for position, (name, operator) in enumerate(model.topology.operators.items()):
         serving = model.operator(name)
@@ -143,13 +143,13 @@ def _set_operators(state: State, model: SimModel) -> None:
 
 
 def _hashes(model: SimModel, rng: np.random.Generator) -> list[Hashes]:
-    """Each operator's own for OSG, whether it uses it yet or not; nothing else that is drawn depends on them."""
+    """Each operator's hashes for OSG, whether it uses OSG or not, from a generator of their own."""
     own = rng.spawn(1)[0]
     settings = [model.operator(name).osg for name in model.topology.operators]
     return [sketch_hashes(osg.epsilon, osg.delta, own) for osg in settings]
 
 
-def _set_groupings(state: State, model: SimModel, hashes: list[Hashes]) -> State:
+def _set_groupings(state: EngineState, model: SimModel, hashes: list[Hashes]) -> EngineState:
     first = 0
     for position, (name, each) in enumerate(zip(model.topology.operators, hashes, strict=True)):
         serving, it = model.operator(name), state.operators[position]
@@ -164,14 +164,14 @@ def _set_groupings(state: State, model: SimModel, hashes: list[Hashes]) -> State
 
 
 def grouping_code(model: SimModel, operator: OperatorName, grouping: str | None) -> int:
-    """The code of a grouping by its name; None is by key where there is one, else round robin."""
+    """The code of a grouping by its name; None is by key for a keyed operator, else round robin."""
     if model.topology.operators[operator].keyed and grouping in (None, "key"):
         return codes.BY_KEY
     return GROUPINGS[grouping or "round-robin"]
 
 
-def with_grouping(state: State, operator: int, code: int) -> State:
-    """The state after `operator` was given another grouping, with room for what that has to remember."""
+def with_grouping(state: EngineState, operator: int, code: int) -> EngineState:
+    """The state after a change of the grouping of `operator`, with room for what the new grouping remembers."""
     state.operators[operator].grouping = code
     if code in (codes.LOAD_AWARE, codes.OSG, codes.BATCH_GREEDY):
         return with_memory_for_grouping(state, operator)
@@ -200,7 +200,7 @@ def _check_costs_cover_values(model: SimModel, name: str, costs: int) -> None:
         )
 
 
-def _set_sources(state: State, model: SimModel, distributions: dict[str, int], rng: np.random.Generator) -> None:
+def _set_sources(state: EngineState, model: SimModel, distributions: dict[str, int], rng: np.random.Generator) -> None:
     for position, name in enumerate(model.topology.sources):
         source = model.source(name)
         it = state.sources[position]
@@ -213,7 +213,7 @@ def _set_sources(state: State, model: SimModel, distributions: dict[str, int], r
             it.until = (it.burst_s if it.bursting else it.calm_s) * rng.exponential()
 
 
-def _set_cluster(state: State, model: SimModel) -> None:
+def _set_cluster(state: EngineState, model: SimModel) -> None:
     cluster, world = model.cluster, state.world[0]
     world.process_hop_s = seconds(cluster.process_hop, "process hop")
     world.node_hop_s = seconds(cluster.node_hop, "node hop")

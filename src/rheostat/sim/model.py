@@ -1,4 +1,4 @@
-"""What the simulator is told: how records arrive, how operators serve, how the cluster behaves when it changes."""
+"""Simulation model: how records arrive, how operators serve, and what changes of the cluster cost."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
@@ -21,14 +21,14 @@ Share = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 
 
 class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Base of everything that a scenario file can say."""
+    """Base of everything in a scenario file."""
 
 
 class Service(Spec, frozen=True):
-    """Time to serve one record on an executor of speed 1, of mean `mean`.
+    """Service time of one record on an executor of speed 1, with mean `mean`.
 
-    `scv` is the squared coefficient of variation of a log-normal time, `spread` the half-width of a uniform one as
-    a share of the mean. `cost_by_value` multiplies it: record value v costs `cost_by_value[v]` times as much.
+    `scv` is the squared coefficient of variation of a log-normal time, `spread` the half-width of a uniform one as a
+    share of the mean. With `cost_by_value`, a record with value v takes `cost_by_value[v]` times as long.
     """
 
     mean: Duration = "1ms"
@@ -43,9 +43,9 @@ class Service(Spec, frozen=True):
 
 
 class Batches(Spec, frozen=True):
-    """Micro-batches: each costs `fixed` + `per_task` · tasks beside its work, and starts `trigger` after the one
-    before at the earliest. A keyed operator has a task for each substream, a stateless one for each executor,
-    unless `tasks` says otherwise. `limit` is the most records in one batch."""
+    """Micro-batches: each costs `fixed` + `per_task` · tasks beside its work, and starts at least `trigger` after the
+    previous one. Unless `tasks` is given, a keyed operator has a task for each substream, a stateless one for each
+    executor. `limit` is the most records in one batch."""
 
     fixed: Duration = "150ms"
     per_task: Duration = "10ms"
@@ -55,8 +55,8 @@ class Batches(Spec, frozen=True):
 
 
 class Osg(Spec, frozen=True):
-    """OSG's parameters (DABS-Storm §5.2): the precision of its sketches, N as `window` and μ as `tolerance`, and how
-    many schedulers share the work: upstream executors send through one of them each."""
+    """OSG's parameters (DABS-Storm §5.2): the precision of its sketches, N as `window` and μ as `tolerance`, and the
+    number of schedulers; each upstream executor sends through one of them."""
 
     epsilon: Share = 0.05
     delta: Share = 0.05
@@ -69,14 +69,14 @@ class OperatorModel(Spec, frozen=True):
     """How one operator serves.
 
     `queues`: "own" (one FIFO queue for each executor), "shared" (one queue for all), "batches" (micro-batches).
-    `grouping` spreads the records over executors: left out, round robin, or by key for a keyed operator. Load-aware
-    grouping reads utilisation every `interval`; "nearest" keeps to process and node while queues there are short;
-    "batch-greedy" assigns a micro-batch as a whole.
-    `capacity` bounds each queue; what overflows is lost.
-    `split` "one" sends each record to one of the output streams only, with the selectivities as shares.
-    `emission` says how the number of output records varies around the selectivity; `bulk` at a time.
-    State is `state_bytes` for each substream, and grows by `state_bytes_per_record`. Each executor holds a share
-    `memory` of its node's, and each record keeps its node's I/O busy for `io`.
+    `grouping` distributes records over executors; by default round robin, or by key for a keyed operator. Load-aware
+    grouping reads utilisation every `interval`; "nearest" prefers the process and the node while queues there are
+    short; "batch-greedy" assigns a micro-batch as a whole.
+    `capacity` bounds each queue; records that overflow are lost.
+    `split` "one" sends each record to one of the output streams only, with the selectivities as probabilities.
+    `emission` says how the number of output records varies around the selectivity; "bulk" emits `bulk` at a time.
+    State is `state_bytes` for each substream, and grows by `state_bytes_per_record`. Each executor uses the share
+    `memory` of its node's memory, and each record keeps its node's I/O busy for `io`.
     """
 
     service: Service = Service()
@@ -98,14 +98,14 @@ class OperatorModel(Spec, frozen=True):
 
 
 class Bursts(Spec, frozen=True):
-    """A two-state Markov modulation (MMPP) of the same mean: in bursts the rate is `factor` times the calm one."""
+    """Two-state Markov modulation (MMPP) with unchanged mean: in bursts the rate is `factor` times the calm one."""
 
     factor: Annotated[float, msgspec.Meta(ge=1)]
     calm: Duration
     burst: Duration
 
     def factors(self) -> tuple[float, float]:
-        """By what to multiply the rate in calm and in burst."""
+        """The factors of the rate in calm and in burst."""
         calm_s, burst_s = positive_seconds(self.calm, "calm"), positive_seconds(self.burst, "burst")
         calm = (calm_s + burst_s) / (calm_s + self.factor * burst_s)
         return calm, calm * self.factor
@@ -130,17 +130,17 @@ class NodeModel(Spec, frozen=True):
 
 
 class ClusterModel(Spec, frozen=True):
-    """What changes cost.
+    """The cost of changes and of distance.
 
-    Starting an executor takes `start` and `warm_up`, activating a standby `activate`, removing one `stop`.
-    Moving substreams takes `move_delay` plus their state over `bandwidth` (bytes/s), and meanwhile pauses the
-    `substream`s themselves, both `executors`, or the whole `topology`. `pause_on_add` and `pause_on_remove` stop
-    the topology for a change of size; `restart`, if given, for every change but that of a grouping, as Storm does.
-    With `restart_loses` what waits at the operators that change is lost by it, unless it can be read again (batches).
+    Starting an executor takes `start` and `warm_up`, activating a standby `activate`, stopping one `stop`.
+    Moving substreams takes `move_delay` plus their state over `bandwidth` (bytes/s); meanwhile the `substream`s
+    themselves, both `executors`, or the whole `topology` pause. `pause_on_add` and `pause_on_remove` stop the topology
+    when it scales; `restart`, if given, for every change except that of a grouping, as Storm does.
+    With `restart_loses`, records that wait at the changed operators are lost, unless they can be read again (batches).
     Between micro-batches the new executor loads the state of substreams at the beginning of its next batch.
     A share `odd_share` of executors has speed `odd_speed` instead of 1. Records sent between processes and nodes
-    take `process_hop` and `node_hop`, and cost the executor that receives them `process_cost` and `node_cost` of
-    work; where any executor may take one (a shared queue, a batch without keys) it takes the mean way to all of them.
+    take `process_hop` and `node_hop`, and cost the receiving executor `process_cost` and `node_cost` of work; where
+    any executor may take a record (a shared queue, a batch without keys) it takes the mean time over all of them.
     A record that takes longer than `timeout` counts as late.
     """
 
@@ -168,9 +168,9 @@ class ClusterModel(Spec, frozen=True):
 
 @dataclass(frozen=True)
 class SourceModel:
-    """How records enter: `load` is the rate over time, `scv` the variation of the gaps around it (0 regular, 1
-    Poisson), `bursts` a modulation on top. `weights` are those of the values that records carry; every
-    `rotate_every_s` the values change places, so that other keys become the hot ones."""
+    """How records enter: `load` is the rate over time, `scv` the variation of the gaps between them (0 regular, 1
+    Poisson), `bursts` a modulation of the rate. `weights` are the probabilities of the values that records carry;
+    every `rotate_every_s` they move on by `rotate_by` values, so that other keys become hot."""
 
     load: Shape = field(default_factory=lambda: Constant(100.0))
     scv: float = 1.0
@@ -188,9 +188,9 @@ class SourceModel:
 
 @dataclass(frozen=True)
 class SimModel:
-    """A topology with all that the simulator has to know about it; what is left out has its default.
+    """A topology with everything that the simulator has to know about it; what is left out has its default.
 
-    `values` weighs the values of the records that an operator writes, by the operator's name.
+    `values` holds, by operator, the weights of the values of the records that it writes.
     """
 
     topology: Topology
@@ -223,20 +223,24 @@ class SimModel:
         """Refuse, with the reason, a grouping that cannot be simulated for operator `name`."""
         check(self.topology, name, grouping)
         if grouping == BATCH_GREEDY and self.operator(name).queues != "batches":
-            raise ConfigError(f"operator {name!r} has no micro-batches to assign as a whole: {grouping!r} needs them")
+            raise ConfigError(
+                f"operator {name!r}: grouping {grouping!r} assigns whole micro-batches: give it queues = 'batches'"
+            )
         if grouping == KEY and self.topology.operators[name].keyed and self.cluster.restart_loses:
             raise ConfigError(
-                f"operator {name!r} is served by key: restart_loses is for records that may go to any executor; "
-                "those of a substream are all kept, in their order"
+                f"operator {name!r} is grouped by key, whose records are never lost: restart_loses needs operators "
+                "whose records may go to any executor"
             )
 
     def _check_operator(self, name: str) -> None:
         model, operator = self.operator(name), self.topology.operators[name]
         if operator.keyed and model.queues == "shared":
-            raise ConfigError(f"operator {name!r} is keyed: its substreams need queues of their own, not a shared one")
+            raise ConfigError(f"operator {name!r} is keyed, so its queues cannot be 'shared': use 'own' or 'batches'")
         grouping = model.grouping or (KEY if operator.keyed else None)
         if grouping is not None:
             self.check_grouping(name, grouping)
         total = sum(stream.selectivity for stream in self.topology.out_of(name))
         if model.split == "one" and total > 1 + 1e-9:
-            raise ConfigError(f"operator {name!r} splits to one stream only, but its shares add up to {total:g} > 1")
+            raise ConfigError(
+                f"operator {name!r}: with split = 'one' selectivities are probabilities, but add up to {total:g} > 1"
+            )

@@ -1,4 +1,4 @@
-"""The simulator as a plant: it follows a plan step by step and reports what can be seen."""
+"""Simulated plant: the simulator behind the interface of the control loop; it follows a plan and reports snapshots."""
 
 from collections.abc import Sequence
 
@@ -11,16 +11,16 @@ from rheostat.errors import ConfigError, PlantError, nearest
 from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.sim.build import GROUPINGS
-from rheostat.sim.cluster import Cluster
-from rheostat.sim.fleet import Executor
-from rheostat.sim.meter import Meter
+from rheostat.sim.cluster.cluster import Cluster
+from rheostat.sim.cluster.executor_registry import SimExecutor
 from rheostat.sim.model import SimModel
+from rheostat.sim.observe.meter import SimMeter
 from rheostat.snapshot import ExecutorPhase, Snapshot
 from rheostat.topology import Topology
 
 
 class SimClock:
-    """Simulated time: to wait is to let the cluster run."""
+    """Simulated time: waiting runs the cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -33,7 +33,7 @@ class SimClock:
         return True
 
     def interrupt(self) -> None:
-        """Waits take no real time here, so there is nothing to end."""
+        """Waits take no real time here, so there is nothing to interrupt."""
 
 
 class SimPlant:
@@ -43,7 +43,7 @@ class SimPlant:
         self.model = model
         self.cluster = Cluster(model, rng)
         self._clock = SimClock(self.cluster)
-        self._meter = Meter(self.cluster)
+        self._meter = SimMeter(self.cluster)
         self._groupings = {name: _choices(model, name) for name in model.topology.operators}
         self._plan = plan or initial_plan(model)
         self._install(self._plan)
@@ -59,40 +59,40 @@ class SimPlant:
     @property
     def capabilities(self) -> Capabilities:
         nodes = self.model.cluster.nodes
-        free = sum(node.slots - self.cluster.fleet.on_node(node.name) for node in nodes) if nodes else None
+        free = sum(node.slots - self.cluster.registry.on_node(node.name) for node in nodes) if nodes else None
         return Capabilities(can_place=bool(nodes), groupings=self._groupings, free_executors=free)
 
     def observe(self) -> Snapshot:
         return self._meter.read()
 
     def apply(self, plan: Plan) -> tuple[str, ...]:
-        """Take every step towards `plan` that is possible now; the others come with the next call."""
+        """Start every change towards `plan` that is possible now; the others start with a later call."""
         if plan.pool_of != self._plan.pool_of:
-            return ("the simulator's operators keep the pools they have: they are neither fused nor split",)
+            return ("the simulator neither fuses nor splits operators: they keep the pools they started with",)
         if plan.revision != self._plan.revision:
             self._pause_for_change(plan)
             self._plan = plan
         obstacles: list[str] = []
         for pool in plan.pools:
-            obstacles += self._grow(pool)
+            obstacles += self._scale_out(pool)
             self._relocate(pool)
         for operator in plan.assignment:
             self._move(operator)
         for pool in plan.pools:
-            self._shrink(pool)
+            self._scale_in(pool)
         for operator, grouping in plan.grouping.items():
             self._regroup(operator, grouping)
         return tuple(obstacles)
 
     def reached(self, plan: Plan) -> frozenset[PoolName]:
-        """No change is real as long as the topology stands still for it."""
-        if self.cluster.pauses.still_for_s > 0 or plan.pool_of != self._plan.pool_of:
+        """The pools that are as `plan` says; none while the topology is paused for a change."""
+        if self.cluster.pauses.topology_paused_for_s > 0 or plan.pool_of != self._plan.pool_of:
             return frozenset()
         return plan.pools_within([operator for operator in self.topology.operators if self._is_real(operator, plan)])
 
     def _is_real(self, operator: OperatorName, plan: Plan) -> bool:
         pool = plan.pool_of[operator]
-        serving = self.cluster.fleet.serving(pool)
+        serving = self.cluster.registry.serving(pool)
         if {executor.id for executor in serving} != set(plan.pools[pool].executors):
             return False
         if any(executor.phase is not ExecutorPhase.ACTIVE for executor in serving):
@@ -103,8 +103,8 @@ class SimPlant:
         return operator not in plan.assignment or self._owners(operator) == plan.assignment[operator]
 
     def _owners(self, operator: OperatorName) -> tuple[int | None, ...]:
-        """The number of each substream's executor; None while it is on its way."""
-        number = {executor.index: executor.id for executor in self.cluster.fleet.of(self._plan.pool_of[operator])}
+        """The number of each substream's executor; None while the substream is moving."""
+        number = {executor.index: executor.id for executor in self.cluster.registry.of(self._plan.pool_of[operator])}
         where, moves = self.cluster.substreams(operator), self.cluster.moves
         owners = enumerate(self.cluster.state.substreams.owner[where].tolist(), where.start)
         return tuple(None if moves.under_way(index) else number.get(owner) for index, owner in owners)
@@ -116,37 +116,37 @@ class SimPlant:
                 executor = self._request(name, number)
                 if executor is None:
                     raise PlantError(f"no node has a free slot for executor {number} of {name!r}: add nodes or slots")
-                self.cluster.staff.open(executor, operators)
+                self.cluster.lifecycle.open(executor, operators)
             for _ in range(pool.standby):
-                standby = self._request(name, self.cluster.fleet.next_standby())
+                standby = self._request(name, self.cluster.registry.next_standby())
                 if standby is not None:
                     standby.phase = ExecutorPhase.WARM
-        members = self.cluster.fleet.members
+        members = self.cluster.registry.members
         for operator, owners in plan.assignment.items():
             pool_name = plan.pool_of[operator]
             self.cluster.moves.install(operator, [members[pool_name, number] for number in owners])
         for operator, grouping in plan.grouping.items():
             self._regroup(operator, grouping)
 
-    def _request(self, pool: PoolName, number: int) -> Executor | None:
-        """Start an executor on the node the plan names, or on the emptiest one; None when no slot is free."""
+    def _request(self, pool: PoolName, number: int) -> SimExecutor | None:
+        """Start an executor on the node that the plan names, else on the emptiest one; None when no slot is free."""
         location = self._plan.pools[pool].locations.get(number)
         node = self._emptiest_node() if location is None else location.node
         if self.model.cluster.nodes and (node is None or not self._has_slot(node)):
             return None
         process = None if location is None else location.process
-        return self.cluster.staff.request(pool, number, self._plan.sharing(pool), node, process)
+        return self.cluster.lifecycle.request(pool, number, self._plan.sharing(pool), node, process)
 
     def _emptiest_node(self) -> str | None:
-        fleet = self.cluster.fleet
-        free = {node.name: node.slots - fleet.on_node(node.name) for node in self.model.cluster.nodes}
+        registry = self.cluster.registry
+        free = {node.name: node.slots - registry.on_node(node.name) for node in self.model.cluster.nodes}
         return max(free, key=lambda name: free[name]) if free else None
 
     def _has_slot(self, name: str) -> bool:
         node = next((each for each in self.model.cluster.nodes if each.name == name), None)
         if node is None:
             raise PlantError(f"there is no node {name!r}; {nearest(name, [n.name for n in self.model.cluster.nodes])}")
-        return self.cluster.fleet.on_node(name) < node.slots
+        return self.cluster.registry.on_node(name) < node.slots
 
     def _pause_for_change(self, plan: Plan) -> None:
         cluster = self.model.cluster
@@ -156,48 +156,48 @@ class SimPlant:
         if cluster.restart is not None and moves:
             self.cluster.pauses.pause_topology(seconds(cluster.restart, "restart"))
             if cluster.restart_loses:
-                self._lose_what_waits([name for name, pool in plan.pools.items() if pool != self._plan.pools[name]])
+                self._lose_waiting([name for name, pool in plan.pools.items() if pool != self._plan.pools[name]])
         elif grows:
             self.cluster.pauses.pause_topology(seconds(cluster.pause_on_add, "pause_on_add"))
         elif shrinks:
             self.cluster.pauses.pause_topology(seconds(cluster.pause_on_remove, "pause_on_remove"))
 
-    def _lose_what_waits(self, pools: Sequence[PoolName]) -> None:
+    def _lose_waiting(self, pools: Sequence[PoolName]) -> None:
         for pool in pools:
-            self.cluster.failures.lose_what_waits(self.cluster.fleet.of(pool), self._plan.sharing(pool))
+            self.cluster.failures.lose_waiting(self.cluster.registry.of(pool), self._plan.sharing(pool))
 
-    def _grow(self, pool: PoolName) -> list[str]:
-        fleet, wanted = self.cluster.fleet, self._plan.pools[pool]
+    def _scale_out(self, pool: PoolName) -> list[str]:
+        registry, wanted = self.cluster.registry, self._plan.pools[pool]
         obstacles = []
         for number in wanted.executors:
-            if (pool, number) in fleet.members:
+            if (pool, number) in registry.members:
                 continue
-            warm = next((e for e in fleet.standbys(pool) if e.phase is ExecutorPhase.WARM), None)
+            warm = next((e for e in registry.standbys(pool) if e.phase is ExecutorPhase.WARM), None)
             if warm is not None and number not in wanted.locations:
-                self.cluster.staff.activate(warm, number, self._plan.sharing(pool))
+                self.cluster.lifecycle.activate(warm, number, self._plan.sharing(pool))
             elif self._request(pool, number) is None:
                 obstacles.append(f"no node has a free slot for executor {number} of {pool!r}")
-        while len(fleet.standbys(pool)) + self._freed(pool) < wanted.standby:
-            if self._request(pool, fleet.next_standby()) is None:
+        while len(registry.standbys(pool)) + self._freed(pool) < wanted.standby:
+            if self._request(pool, registry.next_standby()) is None:
                 return [*obstacles, f"no node has a free slot for a standby of {pool!r}"]
         return obstacles
 
     def _freed(self, pool: PoolName) -> int:
-        """How many serve that need not: they can stand by when they are empty."""
-        serving, wanted = self.cluster.fleet.serving(pool), self._plan.pools[pool].executors
+        """The number of executors that the plan no longer needs: they can stand by once they are empty."""
+        serving, wanted = self.cluster.registry.serving(pool), self._plan.pools[pool].executors
         phases = (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
         return sum(e.id not in wanted and e.phase in phases and not e.stopping for e in serving)
 
     def _relocate(self, pool: PoolName) -> None:
         for number, location in self._plan.pools[pool].locations.items():
-            executor = self.cluster.fleet.members.get((pool, number))
+            executor = self.cluster.registry.members.get((pool, number))
             if executor is None or executor.phase is not ExecutorPhase.ACTIVE or _is_at(executor, location):
                 continue
             if executor.node == location.node or self._has_slot(location.node):
-                self.cluster.staff.relocate(executor, location.node, location.process)
+                self.cluster.lifecycle.relocate(executor, location.node, location.process)
 
     def _move(self, operator: OperatorName) -> None:
-        """Start the moves whose target serves already; substreams that travel together share one move."""
+        """Start the moves whose target is active; substreams with the same source and target share one move."""
         pool = self._plan.pool_of[operator]
         wanted, actual = self._plan.assignment[operator], self._owners(operator)
         groups: dict[tuple[int, int], list[int]] = {}
@@ -205,30 +205,30 @@ class SimPlant:
             if source is not None and source != target:
                 groups.setdefault((source, target), []).append(index)
         for (_, target), substreams in groups.items():
-            executor = self.cluster.fleet.members.get((pool, target))
+            executor = self.cluster.registry.members.get((pool, target))
             if executor is not None and executor.phase is ExecutorPhase.ACTIVE:
                 self.cluster.moves.move(operator, substreams, executor)
 
-    def _shrink(self, pool: PoolName) -> None:
+    def _scale_in(self, pool: PoolName) -> None:
         operators = self._plan.sharing(pool)
         wanted = self._plan.pools[pool]
-        for executor in self.cluster.fleet.serving(pool):
+        for executor in self.cluster.registry.serving(pool):
             if executor.id in wanted.executors:
                 continue
             if executor.phase is ExecutorPhase.ACTIVE:
-                self.cluster.staff.close(executor, operators)
-            if executor.phase is ExecutorPhase.LEAVING and self.cluster.staff.empty(executor, operators):
-                self._let_go(executor, wanted.standby)
+                self.cluster.lifecycle.close(executor, operators)
+            if executor.phase is ExecutorPhase.LEAVING and self.cluster.lifecycle.empty(executor, operators):
+                self._release(executor, wanted.standby)
             elif executor.phase is ExecutorPhase.STARTING:
-                self.cluster.staff.remove(executor)
-        for standby in self.cluster.fleet.standbys(pool)[wanted.standby :]:
-            self.cluster.staff.remove(standby)
+                self.cluster.lifecycle.remove(executor)
+        for standby in self.cluster.registry.standbys(pool)[wanted.standby :]:
+            self.cluster.lifecycle.remove(standby)
 
-    def _let_go(self, executor: Executor, standby: int) -> None:
-        if len(self.cluster.fleet.standbys(executor.pool)) < standby:
-            self.cluster.staff.stand_by(executor)
+    def _release(self, executor: SimExecutor, standby: int) -> None:
+        if len(self.cluster.registry.standbys(executor.pool)) < standby:
+            self.cluster.lifecycle.stand_by(executor)
         else:
-            self.cluster.staff.remove(executor)
+            self.cluster.lifecycle.remove(executor)
 
     def _regroup(self, operator: OperatorName, grouping: str) -> None:
         if grouping not in GROUPINGS:
@@ -250,7 +250,7 @@ def _is_allowed(model: SimModel, operator: OperatorName, grouping: str) -> bool:
     return True
 
 
-def _is_at(executor: Executor, location: Location) -> bool:
+def _is_at(executor: SimExecutor, location: Location) -> bool:
     return executor.node == location.node and location.process in (None, executor.process)
 
 

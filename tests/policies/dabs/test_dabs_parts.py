@@ -8,7 +8,7 @@ import pytest
 from dabs_observations import TOPOLOGY, iteration, snapshots
 
 from rheostat.errors import ConfigError
-from rheostat.forecast.regression import best_curve
+from rheostat.forecast.models.regression import best_curve
 from rheostat.policies.dabs.degree import Need
 from rheostat.policies.dabs.monitor import NotKnownError
 from rheostat.policies.dabs.options import DabsOptions

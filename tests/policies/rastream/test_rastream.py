@@ -9,7 +9,16 @@ from placement_observations import CHAIN, Cluster, run
 from rheostat.capabilities import Capabilities
 from rheostat.decision import Hold, Place, Scale
 from rheostat.errors import ConfigError
-from rheostat.placement import Edge, Limits, Node, Placement, Problem, Resources, Task, TaskGraph
+from rheostat.placement import (
+    Edge,
+    Placement,
+    PlacementNode,
+    PlacementProblem,
+    Resources,
+    Task,
+    TaskGraph,
+    UtilisationLimits,
+)
 from rheostat.policies.rastream.fewest_moves import staying
 from rheostat.policies.rastream.measured_problem import take
 from rheostat.policies.rastream.monitor import Member, Monitor
@@ -145,7 +154,11 @@ def test_it_does_not_ask_itself_how_many_executors_there_should_be():
 
 @pytest.mark.parametrize(
     ("option", "message"),
-    [({"t_under": 0.9}, "under"), ({"alpha": 0.9, "beta": 0.3}, "add up"), ({"node_cost": 0}, "rise with the way")],
+    [
+        ({"t_under": 0.9}, "under"),
+        ({"alpha": 0.9, "beta": 0.3}, "add up"),
+        ({"node_cost": 0}, "the distance"),
+    ],
 )
 def test_wrong_options_are_refused(option, message):
     with pytest.raises(ConfigError, match=message):
@@ -200,7 +213,9 @@ def placement(scheme, processes=None, *, needs=(0.3, 0.3, 0.3), rates=((0, 1, 10
         [Task(name, Resources(need, need, need)) for name, need in zip(names, needs, strict=True)],
         [Edge(names[one], names[other], rate) for one, other, rate in rates],
     )
-    problem = Problem(graph, tuple(Node(f"n{number}") for number in range(nodes)), Limits())
+    problem = PlacementProblem(
+        graph, tuple(PlacementNode(f"n{number}") for number in range(nodes)), UtilisationLimits()
+    )
     return Placement(problem, np.array(scheme), np.array(processes or [0] * len(needs)))
 
 

@@ -15,7 +15,7 @@ from rheostat.cli.shared_options import Json
 from rheostat.duration import human
 from rheostat.errors import ConfigError
 from rheostat.experiments.trace_samples import samples_of
-from rheostat.forecast import MODELS, Forecaster, Model, make_model
+from rheostat.forecast import MODELS, Forecaster, ForecastModel, make_model
 from rheostat.forecast.model import Floats
 from rheostat.forecast.rolling import Rolling, Scores, origins_in, roll
 from rheostat.load import Trace
@@ -57,7 +57,7 @@ def forecast_trace(
         _print(scores, f"{trace.name}: {len(series)} samples, window {window}, horizon {horizon}")
 
 
-def _installed_models(seed: int) -> list[Model]:
+def _installed_models(seed: int) -> list[ForecastModel]:
     """All models except those whose library is missing; the missing libraries are printed."""
     made, missing = [], set()
     for name in MODELS:

@@ -1,1 +1,1 @@
-"""OSG, online shuffle grouping (DABS-Storm §5.2): tasks learn what values cost, schedulers balance by it."""
+"""OSG, online shuffle grouping (DABS-Storm §5.2): tasks learn costs by value, schedulers balance the load by them."""

@@ -1,10 +1,10 @@
-"""What schedulers and tasks tell each other, apart from sketches."""
+"""Messages between schedulers and tasks, apart from sketches."""
 
 from typing import NamedTuple
 
 
 class SyncRequest(NamedTuple):
-    """Rides with a record to `task`: the load that `scheduler` thinks it has given to it, that record included."""
+    """Sent with a record to `task`: the load that `scheduler` estimates to have given it, this record included."""
 
     scheduler: int
     task: int
@@ -13,7 +13,7 @@ class SyncRequest(NamedTuple):
 
 
 class SyncReply(NamedTuple):
-    """Δ: by how much the time of that scheduler's records exceeds its estimate, once that record is processed."""
+    """Δ: by how much the time of that scheduler's records exceeds its estimate, after that record."""
 
     task: int
     epoch: int

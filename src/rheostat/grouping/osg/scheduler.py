@@ -1,9 +1,8 @@
-"""OSG's scheduler (DABS-Storm fig. 7a): round robin until every task has told its costs, then the least loaded.
+"""OSG scheduler (DABS-Storm fig. 7a): round robin until every task has reported its costs, then the least loaded.
 
 There may be several, one for each upstream task: each balances its own records, so that the sum is balanced too.
 """
 
-from collections.abc import Sequence
 from enum import Enum
 
 import numpy as np
@@ -24,45 +23,47 @@ class SchedulerState(Enum):
 
 
 class Scheduler:
-    """Spreads records over tasks 0 .. `executors` − 1. `loads_s` is Ĉ, the work estimated to have been given to each.
+    """Distributes records over tasks 0 .. `executors` − 1. `loads_s` is Ĉ, the estimated work given to each.
 
-    `number` tells it apart from other schedulers of the same tasks.
-    Whoever uses it passes on: to tasks the `requests` that ride with records (taken by `take_requests` after each
-    `choose` or `assign`), to the scheduler the sketches and replies of tasks.
+    `number` distinguishes it from other schedulers of the same tasks. The caller delivers the messages: to tasks the
+    requests of `take_requests`, after each `choose` or `assign`, to the scheduler the sketches and replies of tasks.
     """
 
     def __init__(self, executors: int, number: int = 0) -> None:
         self.number = number
         self.state = SchedulerState.ROUND_ROBIN
         self.epoch = 0
-        self.loads_s: Floats = np.zeros(0)
         self._requests: list[SyncRequest] = []
-        self._begin(executors, {})
+        self.executors = check_executors(executors)
+        self.loads_s: Floats = np.zeros(executors)
+        self._round_robin = RoundRobin(executors)
+        self._sketches: dict[int, CostSketch] = {}
+        self._new_epoch()
 
     def choose(self, value: int) -> int:
         return int(self.assign(np.array([value]))[0])
 
     def assign(self, values: Values) -> Choices:
-        """Round robin for all of them, or the first few to the tasks that are still to be asked and then greedily."""
+        """Round robin for all of them, or the first few to tasks that still get a request and the others greedily."""
         if self.state is SchedulerState.ROUND_ROBIN:
-            return self._turns.assign(values)
+            return self._round_robin.assign(values)
         unasked = self.executors - self._asked if self.state is SchedulerState.SEND_ALL else 0
         asking = [self._ask(values[position : position + 1]) for position in range(min(unasked, len(values)))]
         return np.concatenate([np.array(asking, dtype=np.int64), self._assign_greedily(values[len(asking) :])])
 
     def take_requests(self) -> list[SyncRequest]:
-        """The requests that ride with the records scheduled since the last call, in their order."""
+        """The requests sent with the records since the last call, in order."""
         taken, self._requests = self._requests, []
         return taken
 
     def receive_sketch(self, task: int, sketch: CostSketch) -> None:
-        """`task` has learned what its records cost: estimates change, so loads are synchronised anew."""
+        """`task` has learned the costs of its records: estimates change, so loads are synchronised again."""
         self._sketches[task] = sketch
         if self.state is not SchedulerState.ROUND_ROBIN or len(self._sketches) == self.executors:
             self._synchronise()
 
     def receive_reply(self, reply: SyncReply) -> None:
-        """A task's Δ; those of earlier epochs are dropped."""
+        """A task's Δ; replies of earlier epochs are dropped."""
         if reply.epoch != self.epoch:
             return
         self._corrections_s[reply.task] = reply.correction_s
@@ -71,30 +72,12 @@ class Scheduler:
                 self.loads_s[task] += correction_s
             self.state = SchedulerState.RUN
 
-    def resize(self, staying: Sequence[int | None]) -> None:
-        """Tasks came or went: the new i-th was the `staying[i]`-th before, None for one that is new.
-
-        Loads count from zero again (the tasks must `forget_time`), round robin until all tasks have told their costs.
-        """
-        known = {new: self._sketches[old] for new, old in enumerate(staying) if old in self._sketches}
-        self._begin(len(staying), known)
-        if len(known) == self.executors:
-            self._synchronise()
-
-    def _begin(self, executors: int, sketches: dict[int, CostSketch]) -> None:
-        self.executors = check_executors(executors)
-        self.state = SchedulerState.ROUND_ROBIN
-        self.loads_s = np.zeros(executors)
-        self._turns = RoundRobin(executors)
-        self._sketches = sketches
-        self._new_epoch()
-
     def _synchronise(self) -> None:
         self.state = SchedulerState.SEND_ALL
         self._new_epoch()
 
     def _new_epoch(self) -> None:
-        """Ask anew, and take no answer to what was asked before."""
+        """Send new requests, and accept no reply to earlier ones."""
         self.epoch += 1
         self._asked = 0
         self._corrections_s: dict[int, float] = {}

@@ -1,4 +1,4 @@
-"""OSG's side of an executor: it learns the cost of values and sends what it learned once that is stable (fig. 7b)."""
+"""OSG task, the executor's side: it learns costs by value and sends its sketches once they are stable (fig. 7b)."""
 
 from enum import Enum
 
@@ -13,7 +13,7 @@ from rheostat.grouping.hashes import Hashes
 from rheostat.grouping.osg.messages import SyncReply, SyncRequest
 
 WINDOW = 1024
-"""N: records between two looks at the sketches. The paper does not give it."""
+"""N: records between two checks of the sketches. The paper does not give it."""
 TOLERANCE = 0.05
 """μ: the relative change up to which sketches are stable. The paper does not give it."""
 
@@ -23,11 +23,11 @@ class TaskState(Enum):
     STABILIZING = "stabilizing"
 
 
-class Task:
+class OsgTask:
     """One executor. All tasks of an operator have the same `hashes`.
 
-    `cumulated_s` is the time that the records of each scheduler took. Were it one for all, every scheduler would make
-    up for what the others sent: three would move three times as much as is missing, and loads would swing ever wider.
+    `cumulated_s` is the time of the records of each scheduler. With one sum for all, every scheduler would correct for
+    what the others sent: three would move three times too much, and loads would oscillate with growing amplitude.
     """
 
     def __init__(self, hashes: Hashes, window: int = WINDOW, tolerance: float = TOLERANCE) -> None:
@@ -43,7 +43,7 @@ class Task:
         self._since_look = 0
 
     def completed(self, values: Values, seconds: npt.ArrayLike, scheduler: int = 0) -> list[CostSketch]:
-        """Records of `scheduler` were processed in this order; returns the sketches for all of them, mostly none."""
+        """Records of `scheduler` were processed in this order; returns the sketches to send to all, mostly none."""
         times_s = np.broadcast_to(np.asarray(seconds, dtype=float), np.shape(values))
         self.cumulated_s[scheduler] = self.cumulated_s.get(scheduler, 0.0) + float(times_s.sum())
         sent: list[CostSketch] = []
@@ -57,13 +57,9 @@ class Task:
         return sent
 
     def reply(self, request: SyncRequest) -> SyncReply:
-        """To be asked when the record that `request` came with has been completed, and no later one."""
+        """The reply to `request`, to be called right after the record that it came with was completed."""
         done_s = self.cumulated_s.get(request.scheduler, 0.0)
         return SyncReply(request.task, request.epoch, done_s - request.estimate_s)
-
-    def forget_time(self) -> None:
-        """Count time from zero: the number of tasks has changed, and a new one must not look idle for ever."""
-        self.cumulated_s = {}
 
     def _learn(self, values: Values, times_s: Floats) -> None:
         self._sketch.learn(values, times_s)
@@ -82,7 +78,7 @@ class Task:
 
 
 def relative_change(snapshot: Floats, quotients: Floats) -> float:
-    """η of eq. 14, over the cells in which something had been counted when the snapshot was taken."""
+    """η of eq. 14, over the cells that were not empty when the snapshot was taken."""
     known = ~np.isnan(snapshot)
     before, after = snapshot[known], quotients[known]
     moved, total = float(np.abs(before - after).sum()), float(before.sum())

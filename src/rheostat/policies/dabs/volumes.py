@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rheostat.forecast import Forecaster
-from rheostat.forecast.regression import BestFit
+from rheostat.forecast.models.regression import BestFit
 from rheostat.graph import strong_components
 from rheostat.names import OperatorName
 from rheostat.policies.dabs.monitor import Iteration

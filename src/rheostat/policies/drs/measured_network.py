@@ -14,7 +14,7 @@ from rheostat.policies.drs.network_variants import with_margin
 from rheostat.policies.drs.options import DrsOptions
 from rheostat.policies.drs.routes import Routes
 from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
-from rheostat.queueing import Allocation, Model, Network, Station
+from rheostat.queueing import ExecutorAllocation, Network, Station
 from rheostat.sla import Goal
 from rheostat.snapshot import Snapshot
 from rheostat.topology import Topology
@@ -54,7 +54,7 @@ class MeasuredNetwork(msgspec.Struct, frozen=True):
     Little's law, from how many there are now; `growth` is the newest rate over the smoothed one.
     """
 
-    running: Allocation
+    running: ExecutorAllocation
     plain: Network
     pools: tuple[PoolView, ...]
     latency_s: float | None
@@ -98,7 +98,7 @@ class NetworkMeasurer:
         bundles = _scaled(visits, observation.measures.external_rate)
         stations = tuple(self._station(observation, pool, rates, bundles) for pool in pools)
         network = Network(stations, self._external_rate(observation, stations))
-        running = Allocation(with_margin(network, self._options.margin), tuple(pool.size for pool in pools))
+        running = ExecutorAllocation(with_margin(network, self._options.margin), tuple(pool.size for pool in pools))
         held_s = _held_s(observation, rates, network)
         growth = (self._newest.rate or network.external_rate) / network.external_rate
         return MeasuredNetwork(
@@ -157,7 +157,7 @@ class NetworkMeasurer:
             raise NotMeasuredError(f"the service rate of {name!r} was not measured yet: hold")
         return rate or 1.0  # without arrivals it does not matter
 
-    def _model(self, observation: Observation, operators: Sequence[OperatorName], demand: Demand) -> Model:
+    def _model(self, observation: Observation, operators: Sequence[OperatorName], demand: Demand) -> QueueModel:
         if self._runs_batches(observation, operators):
             batches = demand.batches()
             if batches is None:

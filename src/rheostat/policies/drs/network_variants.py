@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from rheostat.queueing import GIGk, MicroBatch, Model, Network, Station
+from rheostat.queueing import GIGk, MicroBatch, Network, QueueModel, Station
 
 
 def with_share(network: Network, share: float) -> Network:
@@ -23,12 +23,12 @@ def with_margin(network: Network, margin: float) -> Network:
     return network if margin == 0 else _each(network, lambda model: _scaled(model, "service_rate", 1 - margin))
 
 
-def _each(network: Network, change: Callable[[Model], Model]) -> Network:
+def _each(network: Network, change: Callable[[QueueModel], QueueModel]) -> Network:
     stations = tuple(Station(s.name, change(s.model), s.least, s.most) for s in network.stations)
     return Network(stations, network.external_rate)
 
 
-def _scaled(model: Model, rate: str, factor: float) -> Model:
+def _scaled(model: QueueModel, rate: str, factor: float) -> QueueModel:
     assert isinstance(model, GIGk | MicroBatch)
     return msgspec.structs.replace(model, **{rate: factor * getattr(model, rate)})
 

@@ -17,7 +17,7 @@ from rheostat.policies.drs.correction import Correction
 from rheostat.policies.drs.measured_network import MeasuredNetwork
 from rheostat.policies.drs.network_variants import servable_share, under_load, with_share
 from rheostat.policies.drs.options import DrsLimits
-from rheostat.queueing import Allocation, Network, assign_processors, min_processors
+from rheostat.queueing import ExecutorAllocation, Network, assign_processors, min_processors
 
 _SAME = 1 - 1e-9
 """A latency that falls by less than rounding does not fall."""
@@ -26,7 +26,7 @@ _SAME = 1 - 1e-9
 class Proposal(msgspec.Struct, frozen=True):
     """The allocation that should run, and why; the present one where nothing is to change."""
 
-    wanted: Allocation
+    wanted: ExecutorAllocation
     why: str
 
 
@@ -38,14 +38,14 @@ class Situation(msgspec.Struct, frozen=True):
     horizon_s: float
 
     @property
-    def running(self) -> Allocation:
+    def running(self) -> ExecutorAllocation:
         return self.measured.running
 
     @property
     def network(self) -> Network:
         return self.measured.network
 
-    def predicted_s(self, allocation: Allocation) -> float:
+    def predicted_s(self, allocation: ExecutorAllocation) -> float:
         """The corrected estimate for `allocation` under the whole load."""
         return self.line.predicted_s(self.network.expected_latency_s(allocation.executors))
 
@@ -64,7 +64,7 @@ class Situation(msgspec.Struct, frozen=True):
             return self.measured.idle
         return self.measured.latency_s < t_min_s
 
-    def share_left(self, wanted: Allocation) -> float:
+    def share_left(self, wanted: ExecutorAllocation) -> float:
         """The latency of `wanted` over the present one, by the model without margin; 0 where the present allocation
         cannot keep up.
 
@@ -175,7 +175,7 @@ class FewestExecutors:
         proposal = _rearranged(situation, wanted, why, self._cost_s)
         return msgspec.structs.replace(proposal, why=f"{trigger}; {proposal.why}")
 
-    def _least(self, network: Network, line: Correction) -> tuple[Allocation, str]:
+    def _least(self, network: Network, line: Correction) -> tuple[ExecutorAllocation, str]:
         """The fewest executors whose corrected estimate meets T_max; if there are none, the best allowed."""
         try:
             wanted = min_processors(network, line.estimate_s(self._t_max_s), self._k_max)
@@ -183,7 +183,7 @@ class FewestExecutors:
             return self._best_without_t_max(network)
         return wanted, f"{executors(wanted.total())} are the fewest predicted to meet T_max"
 
-    def _best_without_t_max(self, network: Network) -> tuple[Allocation, str]:
+    def _best_without_t_max(self, network: Network) -> tuple[ExecutorAllocation, str]:
         """T_max is out of reach by prediction: use all of K_max, or what the model alone asks for without a K_max."""
         if self._k_max is not None:
             wanted, why = best_division(network, self._k_max)
@@ -199,7 +199,7 @@ class FewestExecutors:
         return self._k_max is None or total <= self._k_max
 
 
-def best_division(network: Network, k_max: int) -> tuple[Allocation, str]:
+def best_division(network: Network, k_max: int) -> tuple[ExecutorAllocation, str]:
     """The allocation of at most `k_max` executors with the least latency, for as much of the load as they can serve.
 
     Its network is the one it is the best for. Lower bounds that ask for more than `k_max` are kept.
@@ -213,7 +213,7 @@ def best_division(network: Network, k_max: int) -> tuple[Allocation, str]:
     return wanted, f"least latency for {executors(wanted.total())}, which can serve {share:.0%} of the load"
 
 
-def _rearranged(situation: Situation, wanted: Allocation, why: str, cost_s: float) -> Proposal:
+def _rearranged(situation: Situation, wanted: ExecutorAllocation, why: str, cost_s: float) -> Proposal:
     """`wanted`, if it is better than the present allocation by enough, or if that is outside the bounds."""
     if not _allowed(situation.running):
         return Proposal(wanted, f"the present sizes are outside the bounds; {why}")
@@ -225,7 +225,7 @@ def _rearranged(situation: Situation, wanted: Allocation, why: str, cost_s: floa
     return Proposal(wanted, why)
 
 
-def _allowed(allocation: Allocation) -> bool:
+def _allowed(allocation: ExecutorAllocation) -> bool:
     rows = zip(allocation.network.stations, allocation.executors, strict=True)
     return all(station.least <= executors <= station.most for station, executors in rows)
 

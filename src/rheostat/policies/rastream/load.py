@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rheostat.placement import Resources
-from rheostat.placement.shares import task_shares
+from rheostat.placement.model.measured import task_shares
 from rheostat.policies.rastream.monitor import Member, Monitor
 from rheostat.snapshot import ExecutorState, NodeState
 

@@ -6,8 +6,18 @@ import msgspec
 import numpy as np
 
 from rheostat.names import OperatorName, PoolName
-from rheostat.placement import Edge, Limits, Node, Placement, Problem, Resources, Task, TaskGraph, Weights
-from rheostat.placement.traffic import task_edges
+from rheostat.placement import (
+    Edge,
+    Placement,
+    PlacementNode,
+    PlacementProblem,
+    Resources,
+    ResourceWeights,
+    Task,
+    TaskGraph,
+    UtilisationLimits,
+)
+from rheostat.placement.model.measured import task_edges
 from rheostat.plan import Plan
 from rheostat.policies.observation import Observation
 from rheostat.policies.rastream.load import loads, supply
@@ -27,7 +37,7 @@ class Picture:
     """Every executor that serves, in the order of `members`, as a task of `problem`; `now` is where they are."""
 
     members: tuple[Member, ...]
-    problem: Problem
+    problem: PlacementProblem
     now: Placement
 
 
@@ -48,7 +58,7 @@ def take(
         [Task(str(member), demands[member]) for member in executors],
         _edges(topology, observation.plan, list(executors), monitor),
     )
-    problem = Problem(graph, tuple(_node(node, nodes, options) for node in nodes), _limits(options, known))
+    problem = PlacementProblem(graph, tuple(_node(node, nodes, options) for node in nodes), _limits(options, known))
     position = {node.name: index for index, node in enumerate(nodes)}
     states = executors.values()
     scheme = np.array([position[str(state.node)] for state in states], dtype=np.int64)
@@ -78,24 +88,24 @@ def _demands(
     return {member: Resources(*map(min, prices.need(member, load), most)) for member, load in seen.items()}
 
 
-def _node(node: NodeState, nodes: list[NodeState], options: RaStreamOptions) -> Node:
+def _node(node: NodeState, nodes: list[NodeState], options: RaStreamOptions) -> PlacementNode:
     """As many executors as the processes hold, and no more than there are slots."""
     slots, each, number = node.slots, options.process_executors, options.processes
     if each is None and slots is not None:
         each = slots if number is None else -(-slots // number)
     if number is None and slots is not None and each is not None:
         number = max(1, slots // each)
-    return Node(node.name, supply(node, nodes), number, each)
+    return PlacementNode(node.name, supply(node, nodes), number, each)
 
 
-def _limits(options: RaStreamOptions, known: list[str]) -> Limits:
+def _limits(options: RaStreamOptions, known: list[str]) -> UtilisationLimits:
     """The weights of what was not measured fall to the others: unknown is not idle."""
     weights = options.limits.weights
     told = {name: getattr(weights, name) if name in known else 0.0 for name in Resources._fields}
     total = sum(told.values())
     if total == 0:
         return options.limits
-    fair = Weights(told["cpu"] / total, told["memory"] / total)
+    fair = ResourceWeights(told["cpu"] / total, told["memory"] / total)
     return msgspec.structs.replace(options.limits, weights=fair, surplus=fair)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 from rheostat.measure.counter import Counter
 from rheostat.measure.unknown import total
 from rheostat.names import PoolName
-from rheostat.placement.trimmed import trimmed_mean
+from rheostat.placement.model.measured import trimmed_mean
 from rheostat.policies.observation import Observation
 from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState, StreamState
 

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from rheostat.duration import Duration, positive_seconds, seconds
-from rheostat.placement import Annealing, Costs, Limits, Search, Weights
-from rheostat.placement.objective import EPSILON
+from rheostat.placement import Annealing, Costs, ResourceWeights, Search, UtilisationLimits
+from rheostat.placement.model.objective import EPSILON
 from rheostat.policies.policy import PolicyOptions
 
 Told = msgspec.Meta
@@ -69,9 +69,9 @@ class RaStreamOptions(PolicyOptions, frozen=True, kw_only=True):
             assert each is not None
 
     @property
-    def limits(self) -> Limits:
-        weights = Weights(self.alpha, self.beta)
-        return Limits(self.t_under, self.t_over, weights, weights)
+    def limits(self) -> UtilisationLimits:
+        weights = ResourceWeights(self.alpha, self.beta)
+        return UtilisationLimits(self.t_under, self.t_over, weights, weights)
 
     @property
     def costs(self) -> Costs:

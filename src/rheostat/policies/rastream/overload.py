@@ -7,9 +7,9 @@ is highest. As few nodes as are enough means all of them then, and none fuller t
 import dataclasses
 
 from rheostat.errors import InfeasibleError
-from rheostat.placement import Placement, Problem, Search, ra_stream
-from rheostat.placement.pack import pack
-from rheostat.placement.processes import Spots
+from rheostat.placement import Placement, PlacementProblem, Search, ra_stream
+from rheostat.placement.solvers.bin_packing import pack
+from rheostat.placement.solvers.processes import TaskLocations
 from rheostat.policies.rastream.fewest_moves import staying
 from rheostat.policies.rastream.reserve import posed
 
@@ -20,11 +20,11 @@ _HALVINGS = 6
 def crowded(now: Placement, search: Search) -> Placement:
     """A placement of what the nodes hold of every executor's needs, all cut alike; fails where slots are too few."""
     within = _scaled(now.problem, _largest_share(now.problem))
-    then = ra_stream(within, search, Spots(now.scheme, now.processes))
+    then = ra_stream(within, search, TaskLocations(now.scheme, now.processes))
     return posed(now.problem, staying(posed(within, now), then))
 
 
-def _largest_share(problem: Problem) -> float:
+def _largest_share(problem: PlacementProblem) -> float:
     """The largest share of all demands that the nodes hold, by halving."""
     fits, too_much = 0.0, 1.0
     for _ in range(_HALVINGS):
@@ -33,7 +33,7 @@ def _largest_share(problem: Problem) -> float:
     return fits
 
 
-def _packs(problem: Problem) -> bool:
+def _packs(problem: PlacementProblem) -> bool:
     try:
         pack(problem)
     except InfeasibleError:
@@ -41,6 +41,6 @@ def _packs(problem: Problem) -> bool:
     return True
 
 
-def _scaled(problem: Problem, share: float) -> Problem:
+def _scaled(problem: PlacementProblem, share: float) -> PlacementProblem:
     graph = dataclasses.replace(problem.graph, demands=problem.graph.demands * share)
-    return Problem(graph, problem.nodes, problem.limits)
+    return PlacementProblem(graph, problem.nodes, problem.limits)

@@ -8,7 +8,7 @@ from rheostat.decision import Decision, Hold, Location, Place
 from rheostat.errors import ConfigError, InfeasibleError
 from rheostat.names import PoolName
 from rheostat.placement import Placement, algorithm, ra_stream
-from rheostat.placement.processes import Spots
+from rheostat.placement.solvers.processes import TaskLocations
 from rheostat.policies.observation import Observation
 from rheostat.policies.policy import Policy
 from rheostat.policies.rastream.fewest_moves import staying
@@ -107,7 +107,7 @@ class RaStream(Policy[RaStreamOptions]):
     def _planned(self, now: Placement) -> Placement:
         """Ra-Stream's plan; what runs, mended, if that needs no more nodes; all nodes if there are not enough."""
         try:
-            fresh = staying(now, ra_stream(now.problem, self.options.search, Spots(now.scheme, now.processes)))
+            fresh = staying(now, ra_stream(now.problem, self.options.search, TaskLocations(now.scheme, now.processes)))
         except InfeasibleError:
             return crowded(now, self.options.search)
         return mended(now, fresh, self.options.costs, self.options.margin) or fresh

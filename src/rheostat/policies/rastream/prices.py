@@ -7,7 +7,7 @@ for each other. So what a record costs is remembered from when nodes were not fu
 from collections.abc import Mapping
 
 from rheostat.placement import Resources
-from rheostat.placement.trimmed import trimmed_mean
+from rheostat.placement.model.measured import trimmed_mean
 from rheostat.policies.rastream.load import Load
 from rheostat.policies.rastream.monitor import Member
 

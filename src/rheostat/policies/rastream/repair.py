@@ -6,8 +6,8 @@ the new ones. Few moves keep a plan true.
 
 from rheostat.errors import InfeasibleError
 from rheostat.placement import Costs, Placement
-from rheostat.placement.consolidate import consolidate
-from rheostat.placement.processes import Spots, processes
+from rheostat.placement.solvers.consolidation import consolidate
+from rheostat.placement.solvers.processes import TaskLocations, processes
 
 
 def mended(now: Placement, fresh: Placement, costs: Costs, margin: float) -> Placement | None:
@@ -21,6 +21,6 @@ def mended(now: Placement, fresh: Placement, costs: Costs, margin: float) -> Pla
         scheme = consolidate(now.problem, now.scheme)
     except InfeasibleError:
         return None
-    mend = Placement(now.problem, scheme, processes(now.problem, scheme, Spots(now.scheme, now.processes)))
+    mend = Placement(now.problem, scheme, processes(now.problem, scheme, TaskLocations(now.scheme, now.processes)))
     hardly = fresh.ways.cost(costs) >= (1 - margin) * mend.ways.cost(costs)
     return mend if hardly and mend.nodes_used <= fresh.nodes_used else None

@@ -6,7 +6,7 @@ import numpy as np
 
 from rheostat.duration import human
 from rheostat.placement import Placement
-from rheostat.placement.draft import Draft
+from rheostat.placement.model.draft_scheme import DraftScheme
 from rheostat.policies.rastream.options import RaStreamOptions
 
 
@@ -81,12 +81,12 @@ def _relief(now: Placement, then: Placement, share: float) -> str:
 
 
 def _overfull(placement: Placement) -> int:
-    draft = Draft(placement.problem, placement.scheme)
+    draft = DraftScheme(placement.problem, placement.scheme)
     return sum(draft.overfull(node) for node in draft.in_use)
 
 
 def _beyond(placement: Placement) -> float:
     """How far beyond its limits each node that is too full is, added up, in nodes."""
-    draft, over = Draft(placement.problem, placement.scheme), placement.problem.limits.over
+    draft, over = DraftScheme(placement.problem, placement.scheme), placement.problem.limits.over
     full = (node for node in draft.in_use if draft.overfull(node))
     return sum(max(*draft.shares(node), draft.requirement(node) / over) - 1 for node in full)

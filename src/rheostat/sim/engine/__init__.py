@@ -1,8 +1,8 @@
-"""The event loop: arrivals, services, transfers and micro-batches, compiled where numba is there.
+"""The event loop: arrivals, services, transfers and micro-batches, compiled where numba is installed.
 
-Two ways lead in, `run.run` and `act.act`; both get the tables of `state` by their addresses. The way of a tuple:
-`sources` let a record enter, `streams` send it to an operator, `arrival` puts it into the `queue` of an executor
-or of the operator, `service` and `batches` take time for it, `completion` counts it and sends on what it gave,
-and `roots` knows when nothing of the record is left. What a cluster that changes does to tuples is in `handover` and
-`breakdown`.
+It has two entry points, `event_loop.run` and `changes.commands.carry_out`; both get the `tables` by their addresses.
+The way of a tuple (`flow`): `sources` let a record enter, `streams` send it to an operator, `arrival` puts it into the
+queue of an executor or of the operator, `service` takes time for it, `completion` counts it and sends on its output,
+and `entered_records` knows when nothing of the record is left. `grouping` chooses executors, `changes` is what a
+changing cluster does to tuples.
 """

@@ -1,62 +1,62 @@
-"""What chance decides in the simulator: service times, gaps between arrivals, values, numbers of children."""
+"""Random draws of the simulator: service times, gaps between arrivals, values, numbers of children."""
 
 import math
 
 import numpy as np
 
-from rheostat.sim.engine import randomness
-from rheostat.sim.engine.codes import BULK, EXPONENTIAL, FIXED, LOGNORMAL, NONE, POISSON
+from rheostat.sim.engine import random_numbers
 from rheostat.sim.engine.jit import at, jit
-from rheostat.sim.engine.randomness import ARRIVALS, SERVICE
-from rheostat.sim.engine.state import State
+from rheostat.sim.engine.random_numbers import ARRIVALS, SERVICE
+from rheostat.sim.engine.tables.codes import BULK, EXPONENTIAL, FIXED, LOGNORMAL, NONE, POISSON
+from rheostat.sim.engine.tables.state import EngineState
 
 
 @jit
-def service_s(s: State, operator: int, value: int) -> float:
+def service_s(s: EngineState, operator: int, value: int) -> float:
     """One service time of `operator` on an executor of speed 1, for a tuple with `value`."""
     it = at(s.operators, operator)
     if it.service_kind == EXPONENTIAL:
-        time = it.service_a * randomness.exponential(s, SERVICE)
+        time = it.service_a * random_numbers.exponential(s, SERVICE)
     elif it.service_kind == FIXED:
         time = it.service_a
     elif it.service_kind == LOGNORMAL:
-        time = math.exp(it.service_a + it.service_b * randomness.normal(s, SERVICE))
+        time = math.exp(it.service_a + it.service_b * random_numbers.normal(s, SERVICE))
     else:
-        time = it.service_a + (it.service_b - it.service_a) * randomness.uniform(s, SERVICE)
+        time = it.service_a + (it.service_b - it.service_a) * random_numbers.uniform(s, SERVICE)
     return time if it.cost_start == NONE else time * at(s.cost, it.cost_start + value).factor
 
 
 @jit
-def gap(s: State, source: int) -> float:
+def gap(s: EngineState, source: int) -> float:
     """The operational time to the next arrival: mean 1, with the source's squared coefficient of variation."""
     scv = at(s.sources, source).scv
     if scv == 1.0:
-        return randomness.exponential(s, ARRIVALS)
+        return random_numbers.exponential(s, ARRIVALS)
     if scv == 0.0:
         return 1.0
-    return randomness.gamma(s, ARRIVALS, 1.0 / scv) * scv
+    return random_numbers.gamma(s, ARRIVALS, 1.0 / scv) * scv
 
 
 @jit
-def value_from(s: State, stream: int, distribution: int) -> int:
-    """A value by Walker's alias method: one uniform number, whatever the size of the table."""
+def value_from(s: EngineState, stream: int, distribution: int) -> int:
+    """A value by Walker's alias method: one uniform number for a table of any size."""
     it = at(s.values, distribution)
-    u = randomness.uniform(s, stream) * it.length
+    u = random_numbers.uniform(s, stream) * it.length
     index = min(int(u), it.length - 1)
     cell = at(s.alias, it.start + index)
     return index if u - index < cell.probability else cell.other
 
 
 @jit
-def children(s: State, edge: int) -> int:
-    """How many records one record gives on the stream `edge`; the mean is the selectivity."""
+def children(s: EngineState, edge: int) -> int:
+    """The number of records that one record yields on the stream `edge`; the mean is the selectivity."""
     it = at(s.edges, edge)
     if it.emission == POISSON:
-        return min(randomness.poisson(s, SERVICE, it.selectivity), it.most)
+        return min(random_numbers.poisson(s, SERVICE, it.selectivity), it.most)
     bulk = it.bulk if it.emission == BULK else 1
     mean = it.selectivity / bulk
     whole = int(mean)
-    if mean - whole > 1e-12 and randomness.uniform(s, SERVICE) < mean - whole:
+    if mean - whole > 1e-12 and random_numbers.uniform(s, SERVICE) < mean - whole:
         whole += 1
     return whole * bulk
 

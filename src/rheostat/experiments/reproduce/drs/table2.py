@@ -8,7 +8,7 @@ from typing import Any
 from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
 from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
-from rheostat.queueing import Allocation, Network, Station, assign_processors, mmk
+from rheostat.queueing import ExecutorAllocation, Network, Station, assign_processors, mmk
 from rheostat.snapshot import Snapshot
 from rheostat.testing import FakePlant
 from rheostat.topology import Operator, Source, Topology
@@ -42,13 +42,13 @@ def run(effort: Effort, progress: Progress) -> ReproductionResult:
     )
 
 
-def planned(k_max: int) -> Allocation:
+def planned(k_max: int) -> ExecutorAllocation:
     """The computation of one turn: the network from its rates, and the best use of `k_max` executors."""
     stations = tuple(Station(name, mmk(_RATE, _RATE / busy)) for name, busy in _BUSY.items())
     return assign_processors(Network(stations, _RATE), k_max)
 
 
-def measuring(allocation: Allocation) -> Callable[[], None]:
+def measuring(allocation: ExecutorAllocation) -> Callable[[], None]:
     """A function that computes rates from a series of snapshots with the executors of `allocation`."""
     topology = _chain()
     plan = Plan.initial(topology, allocation.by_name())

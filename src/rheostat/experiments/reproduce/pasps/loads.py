@@ -16,7 +16,7 @@ import numpy as np
 from rheostat.experiments.reproduce.reproduction import Effort
 from rheostat.experiments.trace_samples import samples_of
 from rheostat.load import Trace
-from rheostat.load.field import Array
+from rheostat.load.fields import Array
 
 _SEED = 2024
 

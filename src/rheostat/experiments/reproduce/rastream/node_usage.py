@@ -5,7 +5,7 @@ from itertools import pairwise
 from rheostat.experiments.reproduce.rastream.applications import CORES
 from rheostat.experiments.reproduce.turn_log import TurnLog
 from rheostat.loop.turn import Turn
-from rheostat.placement import Resources, Weights
+from rheostat.placement import Resources, ResourceWeights
 from rheostat.snapshot import Snapshot
 
 
@@ -32,7 +32,7 @@ def _mean_utilisation(before: Snapshot, now: Snapshot) -> float:
         sum(node.memory or 0.0 for node in now.nodes),
         sum(node.io or 0.0 for node in now.nodes),
     )
-    return Weights().of(total) / _used(now)
+    return ResourceWeights().of(total) / _used(now)
 
 
 def _busy_s(snapshot: Snapshot) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheostat.names import OperatorName
-from rheostat.sim.cluster import Cluster
+from rheostat.sim.cluster.cluster import Cluster
 
 _SLOT_S = 0.1
 
@@ -36,7 +36,7 @@ class PathSuccess:
 
         def sample(count: int) -> None:
             self._observe(cluster)
-            cluster.agenda.at(start_s + (count + 1) * _SLOT_S, lambda: sample(count + 1))
+            cluster.timers.at(start_s + (count + 1) * _SLOT_S, lambda: sample(count + 1))
 
         sample(0)
 

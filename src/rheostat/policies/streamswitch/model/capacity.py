@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field, replace
 
-from rheostat.queueing.microbatch import LATENCY_IN_BATCHES
+from rheostat.queueing.models.microbatch import LATENCY_IN_BATCHES
 
 Stress = tuple[float, float]
 """Projected latency, and the overload λ − (1−ε)μ where the latency is infinite: so that two overloads compare."""

@@ -1,1 +1,1 @@
-"""Which executor a record goes to, compiled: what `rheostat.grouping` says, on the tables of the event loop."""
+"""Groupings of `rheostat.grouping`, compiled: they choose executors on the tables of the event loop."""

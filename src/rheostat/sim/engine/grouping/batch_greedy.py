@@ -1,19 +1,19 @@
-"""A batch as a whole in the event loop, as `rheostat.grouping.batch_greedy` says. Costs are learned as OSG learns them.
+"""Batch-greedy grouping in the event loop: `rheostat.grouping.batch_greedy`, compiled, with costs learned as by OSG.
 
-Its arrays are made once for each batch, not for each record, so that they may cost what arrays cost.
+It allocates arrays once for each batch, not for each record, which is cheap enough.
 """
 
 import numpy as np
 
 from rheostat.sim.engine.grouping import osg, sketches
-from rheostat.sim.engine.grouping.turns import next_in_turn, server
+from rheostat.sim.engine.grouping.executors import next_round_robin, server
 from rheostat.sim.engine.jit import at, jit
-from rheostat.sim.engine.state import State
+from rheostat.sim.engine.tables.state import EngineState
 
 
 @jit
-def assign(s: State, operator: int) -> None:
-    """Say of every row of the batch who gets it: in turn until costs are known, then the longest first."""
+def assign(s: EngineState, operator: int) -> None:
+    """Assign every row of the batch to an executor: round robin until costs are known, then the longest first."""
     it = at(s.operators, operator)
     rows = np.empty(it.batch_rows, dtype=np.int64)
     row = it.batch_head
@@ -24,12 +24,12 @@ def assign(s: State, operator: int) -> None:
         _longest_first(s, operator, rows)
     else:
         for each in rows:
-            at(s.tuples, each).executor = next_in_turn(s, operator)
+            at(s.tuples, each).executor = next_round_robin(s, operator)
 
 
 @jit
-def _longest_first(s: State, operator: int, rows: np.ndarray) -> None:
-    """Each to the executor with the least work so far; how long one takes there is what that executor has told."""
+def _longest_first(s: EngineState, operator: int, rows: np.ndarray) -> None:
+    """Each row to the executor with the least work so far, by the costs that this executor reported."""
     work_s = np.zeros(at(s.operators, operator).servers)
     expected_s = np.empty(rows.size)
     for position in range(rows.size):

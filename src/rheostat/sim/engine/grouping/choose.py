@@ -1,22 +1,26 @@
-"""Which executor a record goes to: by the grouping that its operator has now."""
+"""Choice of an executor: where a record goes by the current grouping of its operator."""
 
-from rheostat.sim.engine import randomness
-from rheostat.sim.engine.codes import BATCH_GREEDY, BY_KEY, BY_VALUE, LOAD_AWARE, NEAREST, OSG, RANDOM
-from rheostat.sim.engine.grouping import load_aware, near, osg
-from rheostat.sim.engine.grouping.turns import next_in_turn, server
+from rheostat.sim.engine import random_numbers
+from rheostat.sim.engine.flow.distance import ELSEWHERE, distance
+from rheostat.sim.engine.grouping import load_aware, osg
+from rheostat.sim.engine.grouping.executors import next_round_robin, server
 from rheostat.sim.engine.jit import at, jit
-from rheostat.sim.engine.randomness import SERVICE
-from rheostat.sim.engine.state import State
+from rheostat.sim.engine.random_numbers import SERVICE
+from rheostat.sim.engine.tables.codes import BATCH_GREEDY, BY_KEY, BY_VALUE, LOAD_AWARE, NEAREST, NONE, OSG, RANDOM
+from rheostat.sim.engine.tables.state import EngineState
+
+_SHORT_QUEUE = 2
+"""The most records in a queue with which its executor still counts as keeping up."""
 
 
 @jit
-def choose(s: State, i: int, operator: int) -> int:
-    """The executor for tuple `i`; the operator has at least one that serves."""
+def choose(s: EngineState, i: int, operator: int) -> int:
+    """The executor for tuple `i`; at least one must serve the operator."""
     it = at(s.operators, operator)
     if it.grouping == BY_KEY:
         return int(at(s.substreams, substream_of(s, i, operator)).owner)
     if it.grouping == RANDOM:
-        return server(s, operator, int(randomness.uniform(s, SERVICE) * it.servers))
+        return server(s, operator, int(random_numbers.uniform(s, SERVICE) * it.servers))
     if it.grouping == BY_VALUE:
         return server(s, operator, at(s.tuples, i).value % it.servers)
     if it.grouping == LOAD_AWARE:
@@ -26,19 +30,35 @@ def choose(s: State, i: int, operator: int) -> int:
     if it.grouping == BATCH_GREEDY:
         return int(at(s.tuples, i).executor)
     if it.grouping == NEAREST:
-        return near.choose(s, i, operator)
-    return next_in_turn(s, operator)
+        return _nearest(s, i, operator)
+    return next_round_robin(s, operator)
 
 
 @jit
-def substream_of(s: State, i: int, operator: int) -> int:
+def _nearest(s: EngineState, i: int, operator: int) -> int:
+    """Round robin among the nearest executors with a short queue, as Storm's shuffle does since 2.0; else among all."""
+    sender = at(s.tuples, i).sender
+    it = at(s.operators, operator)
+    if sender != NONE:
+        for level in range(ELSEWHERE):
+            for step in range(it.servers):
+                position = (it.turn + step) % it.servers
+                executor = server(s, operator, position)
+                if distance(s, sender, executor) == level and at(s.executors, executor).queued <= _SHORT_QUEUE:
+                    it.turn = position + 1
+                    return executor
+    return next_round_robin(s, operator)
+
+
+@jit
+def substream_of(s: EngineState, i: int, operator: int) -> int:
     it = at(s.operators, operator)
     return int(it.first_substream + at(s.tuples, i).value % it.substreams)
 
 
 @jit
-def resized(s: State, operator: int) -> None:
-    """Executors began or ceased to serve `operator`."""
+def resized(s: EngineState, operator: int) -> None:
+    """Executors started or stopped serving `operator`."""
     it = at(s.operators, operator)
     if it.grouping == LOAD_AWARE:
         load_aware.resized(s, operator)

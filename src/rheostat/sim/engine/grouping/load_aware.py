@@ -1,14 +1,13 @@
-"""PA-SPS's load-aware grouping (Algorithm 1) in the event loop; `rheostat.grouping.load_aware` says what it does."""
+"""Load-aware grouping (PA-SPS Algorithm 1) in the event loop: `rheostat.grouping.load_aware`, compiled."""
 
-from rheostat.sim.engine.codes import NONE
-from rheostat.sim.engine.grouping.tasks import task_of
-from rheostat.sim.engine.grouping.turns import next_in_turn, server
+from rheostat.sim.engine.grouping.executors import next_round_robin, server, task_of
 from rheostat.sim.engine.jit import at, jit
-from rheostat.sim.engine.state import State
+from rheostat.sim.engine.tables.codes import NONE
+from rheostat.sim.engine.tables.state import EngineState
 
 
 @jit
-def choose(s: State, operator: int) -> int:
+def choose(s: EngineState, operator: int) -> int:
     """The least utilised executor; round robin where all are full or all are equal."""
     it = at(s.operators, operator)
     if s.world.now - it.interval_start >= it.interval_s:
@@ -22,15 +21,15 @@ def choose(s: State, operator: int) -> int:
         if used < least:
             least, chosen = used, executor
     if least >= 1.0 or least == most:
-        return next_in_turn(s, operator)
+        return next_round_robin(s, operator)
     task = task_of(s, operator, chosen)
     task.used += task.step
     return chosen
 
 
 @jit
-def _read(s: State, operator: int) -> None:
-    """An interval ends: what each executor was in use, and its own service time, from what it did meanwhile."""
+def _read(s: EngineState, operator: int) -> None:
+    """An interval ends: read each executor's utilisation and service time over it."""
     it = at(s.operators, operator)
     elapsed = s.world.now - it.interval_start
     for position in range(it.servers):
@@ -48,14 +47,14 @@ def _read(s: State, operator: int) -> None:
 
 
 @jit
-def resized(s: State, operator: int) -> None:
-    """Somebody came or went; who is new is idle, and as fast as the others until it is measured."""
+def resized(s: EngineState, operator: int) -> None:
+    """Executors started or stopped serving; a new one counts as idle, and as fast as the others until measured."""
     _fill_in(s, operator)
 
 
 @jit
-def _fill_in(s: State, operator: int) -> None:
-    """An executor whose service time is not known is taken to be as the mean of those whose time is."""
+def _fill_in(s: EngineState, operator: int) -> None:
+    """Assume the mean of the known service times for executors whose service time is not known."""
     it = at(s.operators, operator)
     total, known = 0.0, 0
     for position in range(it.servers):

@@ -1,22 +1,21 @@
-"""OSG in the event loop: what `rheostat.grouping.osg` says, compiled. Tests hold the two against each other.
+"""OSG in the event loop: `rheostat.grouping.osg`, compiled. Tests compare the two.
 
-Schedulers choose executors by the work that they think each has; executors learn costs, and tell them.
+Schedulers choose executors by their estimated work; executors learn costs and report them.
 """
 
 from typing import Any
 
 from rheostat.sim.engine.grouping import sketches
-from rheostat.sim.engine.grouping.tasks import task_of
-from rheostat.sim.engine.grouping.turns import server
+from rheostat.sim.engine.grouping.executors import server, task_of
 from rheostat.sim.engine.jit import at, jit
-from rheostat.sim.engine.state import State
+from rheostat.sim.engine.tables.state import EngineState
 
 # States of a scheduler, as in DABS-Storm's figure 7a.
 ROUND_ROBIN, SEND_ALL, WAIT_ALL, RUN = 0, 1, 2, 3
 
 
 @jit
-def choose(s: State, i: int, operator: int) -> int:
+def choose(s: EngineState, i: int, operator: int) -> int:
     """The executor for tuple `i`, by the state of the scheduler that sends it."""
     scheduler = _scheduler(s, operator, at(s.tuples, i).scheduler)
     if scheduler.state == ROUND_ROBIN:
@@ -31,14 +30,14 @@ def choose(s: State, i: int, operator: int) -> int:
 
 
 @jit
-def has_learned(s: State, operator: int) -> bool:
-    """Whether every executor has told what values cost."""
+def has_learned(s: EngineState, operator: int) -> bool:
+    """Whether every executor has reported the costs of values."""
     return bool(_scheduler(s, operator, 0).state != ROUND_ROBIN)
 
 
 @jit
-def completed(s: State, i: int, executor: int) -> None:
-    """`executor` has processed tuple `i`: it learns, answers the request that came with it, and may send."""
+def completed(s: EngineState, i: int, executor: int) -> None:
+    """`executor` has processed tuple `i`: it learns, answers the request sent with it, and may send its sketches."""
     done = at(s.tuples, i)
     it, task = at(s.operators, done.operator), task_of(s, done.operator, executor)
     _load(s, done.operator, done.scheduler, executor).done_s += done.service_s
@@ -51,8 +50,8 @@ def completed(s: State, i: int, executor: int) -> None:
 
 
 @jit
-def resized(s: State, operator: int) -> None:
-    """Tasks came or went: time counts from zero, round robin until all have told their costs."""
+def resized(s: EngineState, operator: int) -> None:
+    """Tasks started or stopped: loads count from zero, round robin until all have reported their costs."""
     it = at(s.operators, operator)
     for number in range(it.schedulers):
         scheduler = _scheduler(s, operator, number)
@@ -71,18 +70,18 @@ def resized(s: State, operator: int) -> None:
 
 
 @jit
-def _scheduler(s: State, operator: int, number: int) -> Any:
+def _scheduler(s: EngineState, operator: int, number: int) -> Any:
     return at(s.schedulers, at(s.operators, operator).slot * s.world.schedulers + number)
 
 
 @jit
-def _load(s: State, operator: int, number: int, executor: int) -> Any:
+def _load(s: EngineState, operator: int, number: int, executor: int) -> Any:
     scheduler = at(s.operators, operator).slot * s.world.schedulers + number
     return at(s.loads, scheduler * s.world.width + executor)
 
 
 @jit
-def _next_in_its_turn(s: State, i: int, operator: int) -> int:
+def _next_in_its_turn(s: EngineState, i: int, operator: int) -> int:
     scheduler = _scheduler(s, operator, at(s.tuples, i).scheduler)
     position = scheduler.turn if scheduler.turn < at(s.operators, operator).servers else 0
     scheduler.turn = position + 1
@@ -90,8 +89,8 @@ def _next_in_its_turn(s: State, i: int, operator: int) -> int:
 
 
 @jit
-def _ask(s: State, i: int, operator: int) -> int:
-    """SEND ALL: the n-th tuple goes to the n-th executor and carries the load it is thought to have."""
+def _ask(s: EngineState, i: int, operator: int) -> int:
+    """SEND ALL: the n-th tuple goes to the n-th executor with that executor's estimated load."""
     asking = at(s.tuples, i)
     scheduler = _scheduler(s, operator, asking.scheduler)
     executor = server(s, operator, scheduler.asked)
@@ -106,7 +105,7 @@ def _ask(s: State, i: int, operator: int) -> int:
 
 
 @jit
-def _least_loaded(s: State, operator: int, number: int) -> int:
+def _least_loaded(s: EngineState, operator: int, number: int) -> int:
     chosen = server(s, operator, 0)
     for position in range(1, at(s.operators, operator).servers):
         executor = server(s, operator, position)
@@ -116,8 +115,8 @@ def _least_loaded(s: State, operator: int, number: int) -> int:
 
 
 @jit
-def _reply(s: State, i: int, executor: int) -> None:
-    """Tell the scheduler Δ; with the last one in its epoch it corrects all loads."""
+def _reply(s: EngineState, i: int, executor: int) -> None:
+    """Tell the scheduler Δ; with the last reply of its epoch it corrects all loads."""
     done = at(s.tuples, i)
     scheduler = _scheduler(s, done.operator, done.scheduler)
     load = _load(s, done.operator, done.scheduler, executor)
@@ -131,7 +130,7 @@ def _reply(s: State, i: int, executor: int) -> None:
 
 
 @jit
-def _synchronise(s: State, operator: int, number: int) -> None:
+def _synchronise(s: EngineState, operator: int, number: int) -> None:
     scheduler = _scheduler(s, operator, number)
     scheduler.state = SEND_ALL
     scheduler.epoch += 1
@@ -140,7 +139,7 @@ def _synchronise(s: State, operator: int, number: int) -> None:
 
 
 @jit
-def _all_known(s: State, operator: int) -> bool:
+def _all_known(s: EngineState, operator: int) -> bool:
     for position in range(at(s.operators, operator).servers):
         if not task_of(s, operator, server(s, operator, position)).known:
             return False
@@ -151,7 +150,7 @@ def _all_known(s: State, operator: int) -> bool:
 
 
 @jit
-def _look(s: State, operator: int, executor: int) -> None:
+def _look(s: EngineState, operator: int, executor: int) -> None:
     """Every N tuples: take a first snapshot; then send if little has changed since, or take another."""
     it, task = at(s.operators, operator), task_of(s, operator, executor)
     task.since_look = 0

@@ -1,18 +1,18 @@
-"""What values cost, as OSG's executors learn it: `rheostat.grouping.costs`, compiled.
+"""Sketches of costs by value, as OSG's executors learn them: `rheostat.grouping.costs`, compiled.
 
-A task (one executor of one operator) has a stretch of `cells`: the sketches it fills, its snapshot, and the pair it
-sent last, which all schedulers of the operator know.
+A task (one executor of one operator) has a range of `cells`: the sketches it fills, its snapshot, and the pair of
+sketches it sent last, which all schedulers of the operator know.
 """
 
 from typing import Any
 
-from rheostat.sim.engine.grouping.tasks import task_of
+from rheostat.sim.engine.grouping.executors import task_of
 from rheostat.sim.engine.jit import at, jit
-from rheostat.sim.engine.state import State
+from rheostat.sim.engine.tables.state import EngineState
 
 
 @jit
-def learn(s: State, operator: int, executor: int, value: int, service_s: float) -> None:
+def learn(s: EngineState, operator: int, executor: int, value: int, service_s: float) -> None:
     """`executor` took `service_s` for a tuple with `value`."""
     for row in range(at(s.operators, operator).sketch_rows):
         cell = _cell(s, operator, executor, row, value)
@@ -21,8 +21,8 @@ def learn(s: State, operator: int, executor: int, value: int, service_s: float) 
 
 
 @jit
-def seconds(s: State, operator: int, executor: int, value: int) -> float:
-    """ŵ by the pair that `executor` sent last: at the row with the smallest count; its mean if that is 0."""
+def seconds(s: EngineState, operator: int, executor: int, value: int) -> float:
+    """ŵ by the sketches that `executor` sent last: from the row with the smallest count; their mean if that is 0."""
     best = _cell(s, operator, executor, 0, value)
     for row in range(1, at(s.operators, operator).sketch_rows):
         cell = _cell(s, operator, executor, row, value)
@@ -34,8 +34,8 @@ def seconds(s: State, operator: int, executor: int, value: int) -> float:
 
 
 @jit
-def change(s: State, operator: int, executor: int) -> float:
-    """η of eq. 14, over the cells in which something had been counted when the snapshot was taken."""
+def change(s: EngineState, operator: int, executor: int) -> float:
+    """η of eq. 14, over the cells that were not empty when the snapshot was taken."""
     moved, total = 0.0, 0.0
     first = _first_cell(s, operator, executor)
     for index in range(_cells(s, operator)):
@@ -49,7 +49,7 @@ def change(s: State, operator: int, executor: int) -> float:
 
 
 @jit
-def take_snapshot(s: State, operator: int, executor: int) -> None:
+def take_snapshot(s: EngineState, operator: int, executor: int) -> None:
     first = _first_cell(s, operator, executor)
     for index in range(_cells(s, operator)):
         cell = at(s.cells, first + index)
@@ -57,8 +57,8 @@ def take_snapshot(s: State, operator: int, executor: int) -> None:
 
 
 @jit
-def send(s: State, operator: int, executor: int) -> None:
-    """The sketches become those that schedulers know, and empty ones take their place."""
+def send(s: EngineState, operator: int, executor: int) -> None:
+    """Publish the sketches to the schedulers and start empty ones."""
     first, columns = _first_cell(s, operator, executor), at(s.operators, operator).sketch_columns
     count, time_s = 0.0, 0.0
     for index in range(_cells(s, operator)):
@@ -75,7 +75,7 @@ def send(s: State, operator: int, executor: int) -> None:
 
 
 @jit
-def _cell(s: State, operator: int, executor: int, row: int, value: int) -> Any:
+def _cell(s: EngineState, operator: int, executor: int, row: int, value: int) -> Any:
     it = at(s.operators, operator)
     function = at(s.hashes, it.first_hash + row)
     column = (function.factor * value + function.offset) % s.world.hash_prime % it.sketch_columns
@@ -83,10 +83,10 @@ def _cell(s: State, operator: int, executor: int, row: int, value: int) -> Any:
 
 
 @jit
-def _first_cell(s: State, operator: int, executor: int) -> int:
+def _first_cell(s: EngineState, operator: int, executor: int) -> int:
     return int((at(s.operators, operator).slot * s.world.width + executor) * s.world.sketch_cells)
 
 
 @jit
-def _cells(s: State, operator: int) -> int:
+def _cells(s: EngineState, operator: int) -> int:
     return int(at(s.operators, operator).sketch_rows * at(s.operators, operator).sketch_columns)

@@ -17,7 +17,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import LongType
 
 from rheostat.errors import ConfigError
-from rheostat.grouping import BatchGreedy, CostSketch, Grouping, Scheduler
+from rheostat.grouping import BatchGreedy, CostSketch, RecordGrouping, Scheduler
 from rheostat.grouping.check import BATCH_GREEDY, OSG
 from rheostat.grouping.grouping import Values
 from rheostat.spark.query.grouping.recent_costs import value_of
@@ -38,7 +38,7 @@ def osg(tasks: int, sketch: CostSketch) -> Scheduler:
     return scheduler
 
 
-MakeGrouping = Callable[[int, CostSketch], Grouping]
+MakeGrouping = Callable[[int, CostSketch], RecordGrouping]
 """Makes a grouping for a number of tasks from the costs of values."""
 
 _BY_COST: Mapping[str, MakeGrouping] = {OSG: osg, BATCH_GREEDY: BatchGreedy}
@@ -83,7 +83,7 @@ class ByCost:
         return by_number(df, self._tasks, number + sf.spark_partition_id())
 
 
-def assigned(grouping: Grouping, value: Column) -> Column:
+def assigned(grouping: RecordGrouping, value: Column) -> Column:
     """The number of the task to which `grouping` assigns a row with this `value`."""
 
     def numbers(values: Iterator[pa.Array]) -> Iterator[pa.Array]:

@@ -1,0 +1,1 @@
+"""Forecasting models: each continues a window of samples."""

@@ -1,0 +1,1 @@
+"""Baselines: other algorithms, and exact optima, to compare Ra-Stream with."""

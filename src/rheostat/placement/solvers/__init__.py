@@ -1,0 +1,1 @@
+"""Solvers: the steps of Ra-Stream, from a task graph to nodes and processes."""

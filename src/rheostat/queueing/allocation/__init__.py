@@ -1,0 +1,1 @@
+"""Allocation of executors to the operators of a network."""

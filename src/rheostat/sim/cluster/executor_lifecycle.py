@@ -1,0 +1,168 @@
+"""Executor lifecycle: executors start, serve, stand by, relocate, drain and stop."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from rheostat.duration import seconds
+from rheostat.names import OperatorName, PoolName
+from rheostat.sim.cluster.dispatch_lists import delist, enlist, wake
+from rheostat.sim.cluster.executor_registry import SimExecutor
+from rheostat.sim.cluster.pauses import Pauses
+from rheostat.sim.cluster.simulation import Simulation
+from rheostat.sim.cluster.substream_moves import SubstreamMoves
+from rheostat.sim.engine.changes.commands import RESUME
+from rheostat.sim.engine.tables.codes import BY_KEY, NONE
+from rheostat.sim.engine.tables.memory import reset_executor, with_more_executors
+from rheostat.snapshot import ExecutorPhase
+
+
+class ExecutorLifecycle:
+    """Takes each executor from its request to its end."""
+
+    def __init__(self, simulation: Simulation, pauses: Pauses, moves: SubstreamMoves) -> None:
+        self._simulation = simulation
+        self._pauses = pauses
+        self._moves = moves
+        self._rows = _ExecutorRows(simulation)
+
+    def request(
+        self, pool: PoolName, number: int, operators: Sequence[OperatorName], node: str | None, process: int | None
+    ) -> SimExecutor:
+        """Start a new executor; it serves `operators` once it is up and warm. A negative number makes it a standby."""
+        simulation = self._simulation
+        executor = SimExecutor(pool, number, self._rows.take(), tuple(operators), node, process)
+        simulation.state.executors[executor.index].paused = 1
+        self._set_location(executor, node, process)
+        simulation.registry.add(executor)
+        cluster = simulation.model.cluster
+        up_s = simulation.now_s + seconds(cluster.start, "start") + seconds(cluster.warm_up, "warm_up")
+        simulation.timers.at(up_s, lambda: self._up(executor, operators))
+        return executor
+
+    def _up(self, executor: SimExecutor, operators: Sequence[OperatorName]) -> None:
+        if not self._simulation.registry.has(executor) or executor.phase is not ExecutorPhase.STARTING:
+            return
+        if executor.id < 0:
+            executor.phase = ExecutorPhase.WARM
+        else:
+            self.open(executor, operators)
+
+    def open(self, executor: SimExecutor, operators: Sequence[OperatorName]) -> None:
+        """From now on `executor` serves `operators`."""
+        executor.phase = ExecutorPhase.ACTIVE
+        enlist(self._simulation, executor, operators)
+        if self._pauses.topology_paused_for_s > 0:
+            self._pauses.pause_executors([executor], self._pauses.topology_paused_for_s)
+        self._simulation.command(RESUME, executor.index)
+        for name in operators:
+            wake(self._simulation, name)
+
+    def activate(self, standby: SimExecutor, number: int, operators: Sequence[OperatorName]) -> None:
+        """Give a warm standby a number and let it serve."""
+        simulation = self._simulation
+        simulation.registry.renumber(standby, number)
+        delay_s = seconds(simulation.model.cluster.activate, "activate")
+        simulation.timers.at(simulation.now_s + delay_s, lambda: self.open(standby, operators))
+        simulation.timers.run_due(simulation.now_s)
+
+    def close(self, executor: SimExecutor, operators: Iterable[OperatorName]) -> None:
+        """Drain `executor`: no new work, except for the substreams that it still owns."""
+        executor.phase = ExecutorPhase.LEAVING
+        delist(self._simulation, executor, [name for name in operators if not self._is_needed(executor, name)])
+
+    def _is_needed(self, executor: SimExecutor, operator: OperatorName) -> bool:
+        """Whether records must still reach `executor`, because it owns their substreams."""
+        return bool(self._simulation.row(operator).grouping == BY_KEY) and self._owns(executor, operator)
+
+    def _owns(self, executor: SimExecutor, operator: OperatorName) -> bool:
+        owners = self._simulation.state.substreams.owner[self._simulation.substreams(operator)]
+        return bool(np.any(owners == executor.index))
+
+    def empty(self, executor: SimExecutor, operators: Iterable[OperatorName]) -> bool:
+        """Whether `executor` has no record and no substream left, and none is on its way to it."""
+        row = self._simulation.state.executors[executor.index]
+        if row.arrived > row.completed + row.handed_on or any(self._owns(executor, name) for name in operators):
+            return False
+        return not self._moves.lead_to(executor)
+
+    def remove(self, executor: SimExecutor) -> None:
+        """Stop an empty executor."""
+        if executor.stopping:
+            return
+        simulation = self._simulation
+        executor.stopping = True
+        executor.phase = ExecutorPhase.LEAVING
+        delist(simulation, executor, executor.operators)
+        stop_s = seconds(simulation.model.cluster.stop, "stop")
+        simulation.timers.at(simulation.now_s + stop_s, lambda: self._gone(executor))
+        simulation.timers.run_due(simulation.now_s)
+
+    def _gone(self, executor: SimExecutor) -> None:
+        """Forget `executor`; its row is free for another once no record can be on its way to it."""
+        simulation = self._simulation
+        simulation.registry.remove(executor)
+        hop_s = float(simulation.state.world[0].longest_hop_s)
+        simulation.timers.at(simulation.now_s + hop_s, lambda: self._rows.give_back(executor.index))
+
+    def stand_by(self, executor: SimExecutor) -> None:
+        """Keep an empty executor warm as a standby."""
+        if executor.stopping:
+            return
+        delist(self._simulation, executor, executor.operators)
+        self._simulation.registry.renumber(executor, self._simulation.registry.next_standby())
+        executor.phase = ExecutorPhase.WARM
+        row = self._simulation.state.executors[executor.index]
+        row.paused += 1
+        row.extra_s = 0.0
+
+    def relocate(self, executor: SimExecutor, node: str, process: int | None) -> None:
+        """Move an executor with its work to another node; it is down for as long as a new one takes to start."""
+        row = self._simulation.state.executors[executor.index]
+        busy = int(row.current != NONE) + int(row.rows > 0)
+        self._count_busy(row.node, -busy)
+        self._set_location(executor, node, process)
+        self._count_busy(row.node, busy)
+        self._pauses.pause_executors([executor], seconds(self._simulation.model.cluster.start, "start"))
+
+    def _set_location(self, executor: SimExecutor, node: str | None, process: int | None) -> None:
+        """Put `executor` on `node`, with the node's speed, in a process of its own unless one is given."""
+        row = self._simulation.state.executors[executor.index]
+        names = [each.name for each in self._simulation.model.cluster.nodes]
+        row.node = names.index(node) if node in names else NONE
+        row.speed = self._speed(node)
+        row.process = self._simulation.registry.free_process(executor.pool) if process is None else process
+        executor.node, executor.process = node, int(row.process)
+
+    def _speed(self, node: str | None) -> float:
+        cluster = self._simulation.model.cluster
+        speed = next((each.speed for each in cluster.nodes if each.name == node), 1.0)
+        return speed * (cluster.odd_speed if self._simulation.rng.random() < cluster.odd_share else 1.0)
+
+    def _count_busy(self, node: int, executors: int) -> None:
+        if node != NONE:
+            self._simulation.state.nodes[node].busy += executors
+
+
+class _ExecutorRows:
+    """Rows of executors in the tables: a new executor gets a free one; an executor that is gone frees its own."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._free: list[int] = []
+        self._used = 0
+
+    def take(self) -> int:
+        """A free row, reset; the tables grow when there is none."""
+        index = self._free.pop() if self._free else self._one_more()
+        reset_executor(self._simulation.state, index)
+        return index
+
+    def _one_more(self) -> int:
+        self._used += 1
+        if self._used > len(self._simulation.state.executors):
+            self._simulation.use_tables(with_more_executors(self._simulation.state))
+        return self._used - 1
+
+    def give_back(self, index: int) -> None:
+        self._free.append(index)

@@ -1,0 +1,117 @@
+"""Substream moves: substreams go to another executor with their state, and pause meanwhile."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rheostat.duration import seconds
+from rheostat.names import OperatorName
+from rheostat.sim.cluster.executor_registry import SimExecutor
+from rheostat.sim.cluster.pauses import Pauses
+from rheostat.sim.cluster.simulation import Simulation
+from rheostat.sim.engine.changes.commands import GIVE, HOLD
+from rheostat.sim.engine.tables.codes import MICRO_BATCH, NONE
+
+
+class SubstreamMoves:
+    """Starts moves and keeps those under way, by substream."""
+
+    def __init__(self, simulation: Simulation, pauses: Pauses) -> None:
+        self._simulation = simulation
+        self._pauses = pauses
+        self._targets: dict[int, SimExecutor] = {}
+
+    def under_way(self, substream: int) -> bool:
+        return substream in self._targets
+
+    def lead_to(self, executor: SimExecutor) -> bool:
+        """Whether a substream is on its way to `executor`."""
+        return executor in self._targets.values()
+
+    def install(self, operator: OperatorName, owners: Sequence[SimExecutor]) -> None:
+        """Assign each substream to its owner before the run begins."""
+        first = self._simulation.substreams(operator).start
+        for offset, executor in enumerate(owners):
+            self._simulation.command(GIVE, first + offset, executor.index)
+
+    def move(self, operator: OperatorName, substreams: Sequence[int], target: SimExecutor) -> None:
+        """Move substreams of one executor, numbered within the operator, to `target`."""
+        first = self._simulation.substreams(operator).start
+        moved = [first + index for index in substreams]
+        source, duration_s = self._owner(moved[0]), self._duration_s(operator, moved)
+        if self._simulation.row(operator).mode == MICRO_BATCH:
+            self._move_between_batches(moved, source, target, duration_s)
+        else:
+            self._move_between_queues(moved, source, target, duration_s)
+
+    def _duration_s(self, operator: OperatorName, substreams: Sequence[int]) -> float:
+        model, cluster = self._simulation.model.operator(operator), self._simulation.model.cluster
+        completed = float(np.sum(self._simulation.state.substreams.completed[list(substreams)]))
+        state_bytes = model.state_bytes * len(substreams) + model.state_bytes_per_record * completed
+        return seconds(cluster.move_delay, "move_delay") + state_bytes / cluster.bandwidth
+
+    def _move_between_batches(
+        self, substreams: Sequence[int], source: SimExecutor, target: SimExecutor, duration_s: float
+    ) -> None:
+        """The next batch runs them on `target`, which loads their state first; `source` waits too where both pause.
+
+        Where the whole topology pauses, the state moves during that pause.
+        """
+        state, paused = self._simulation.state, self._paused(source, target)
+        state.substreams.owner[list(substreams)] = target.index
+        if self._pauses_everything:
+            self._pauses.pause_topology(duration_s)
+        else:
+            for executor in paused or [target]:
+                state.executors[executor.index].extra_s += duration_s
+        self._note(duration_s, executors=max(len(paused), 1))
+
+    def _move_between_queues(
+        self, substreams: Sequence[int], source: SimExecutor, target: SimExecutor, duration_s: float
+    ) -> None:
+        """Hold them until their state has arrived and `source` has finished the record that it serves."""
+        simulation = self._simulation
+        self._targets.update(dict.fromkeys(substreams, target))
+        for substream in substreams:
+            simulation.command(HOLD, substream)
+        paused, batched = self._paused(source, target), self._paused_batches()
+        self._pauses.pause(paused)
+        self._pauses.hold_batches(batched)
+        begun_s = simulation.now_s
+
+        def finish() -> None:
+            if np.any(simulation.state.substreams.serving[list(substreams)] != NONE):
+                simulation.timers.at(float(simulation.state.executors[source.index].done), finish)
+                return
+            for substream in substreams:
+                simulation.command(GIVE, substream, target.index)
+                del self._targets[substream]
+            self._pauses.resume(paused)
+            self._pauses.release_batches(batched)
+            self._note(simulation.now_s - begun_s, executors=max(len(paused), 1))
+
+        simulation.timers.at(simulation.now_s + duration_s, finish)
+
+    def _owner(self, substream: int) -> SimExecutor:
+        index = self._simulation.state.substreams[substream].owner
+        return next(executor for executor in self._simulation.registry.members.values() if executor.index == index)
+
+    def _paused(self, source: SimExecutor, target: SimExecutor) -> list[SimExecutor]:
+        """The executors that pause for a move."""
+        if self._pauses_everything:
+            return list(self._simulation.registry.members.values())
+        return [source, target] if self._simulation.model.cluster.pause == "executors" else []
+
+    def _paused_batches(self) -> list[OperatorName]:
+        """The operators whose batches pause for a move."""
+        batched = [name for name in self._simulation.position if self._simulation.row(name).mode == MICRO_BATCH]
+        return batched if self._pauses_everything else []
+
+    @property
+    def _pauses_everything(self) -> bool:
+        return self._simulation.model.cluster.pause == "topology"
+
+    def _note(self, duration_s: float, executors: int) -> None:
+        self._simulation.switching_events += 1
+        self._simulation.switching_s += duration_s
+        self._simulation.switching_executor_s += duration_s * executors

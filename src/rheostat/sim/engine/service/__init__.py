@@ -1,0 +1,1 @@
+"""Service: queues, executors that serve single tuples, and micro-batches."""

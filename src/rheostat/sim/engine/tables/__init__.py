@@ -1,0 +1,1 @@
+"""Tables: the memory of the event loop."""

@@ -1,0 +1,1 @@
+"""Observation of the simulated cluster: snapshots for the control loop, and the score of a run."""

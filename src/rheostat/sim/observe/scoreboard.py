@@ -1,0 +1,142 @@
+"""Scoreboard: how often a run met each SLA, and how far its output fell behind its input.
+
+It uses true latencies, never a policy's estimates. Its memory does not grow with the run.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from rheostat.measure.windows import WindowedSuccess
+from rheostat.names import OperatorName
+from rheostat.sim.cluster.cluster import Cluster
+from rheostat.sim.engine.tables import codes
+from rheostat.sla import SLA
+
+_SLOT_S = 0.1
+_INTERVAL_S = 1.0
+
+Slot = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""One slot of a window, per substream: sum of latencies, completions, age of the oldest waiting record."""
+
+
+class Scoreboard:
+    """Watches `cluster` from now on."""
+
+    def __init__(self, cluster: Cluster, slas: tuple[SLA, ...]) -> None:
+        self._cluster = cluster
+        self.success = {sla: self._watch(sla) for sla in slas}
+        self._degradation_sum, self._degradation_intervals = 0.0, 0
+        self._last_entered, self._last_left = self._through()
+        self._repeat(_INTERVAL_S, self._note_throughput)
+
+    @property
+    def throughput_degradation(self) -> float | None:
+        """PA-SPS: the mean over intervals of |in − out| / in; intervals without input are left out."""
+        return self._degradation_sum / self._degradation_intervals if self._degradation_intervals else None
+
+    def _through(self) -> tuple[int, int]:
+        world = self._cluster.state.world[0]
+        return int(world.entered), int(world.left)
+
+    def _note_throughput(self) -> None:
+        entered, left = self._through()
+        input_, output = entered - self._last_entered, left - self._last_left
+        self._last_entered, self._last_left = entered, left
+        if input_ > 0:
+            self._degradation_sum += abs(input_ - output) / input_
+            self._degradation_intervals += 1
+
+    def _watch(self, sla: SLA) -> WindowedSuccess:
+        slot_s = sla.window_s / math.ceil(sla.window_s / _SLOT_S - 1e-9)
+        slot = _path_slot(self._cluster, sla.path) if sla.path else _slot(self._cluster, sla.operator)
+        success = WindowedSuccess(sla.latency_s, sla.window_s, slot_s, len(slot()[0]))
+        self._repeat(slot_s, lambda: success.add_slot(*slot()))
+        return success
+
+    def _repeat(self, every_s: float, action: Callable[[], None]) -> None:
+        """Run `action` at every multiple of `every_s` from now on, without drift."""
+        start_s, timers = self._cluster.now_s, self._cluster.timers
+
+        def repeat(count: int) -> None:
+            action()
+            timers.at(start_s + (count + 1) * every_s, lambda: repeat(count + 1))
+
+        timers.at(start_s + every_s, lambda: repeat(1))
+
+
+def _slot(cluster: Cluster, operator: OperatorName | None) -> Callable[[], Slot]:
+    """What happened since the previous call: per substream of an operator, for the operator, or for the topology.
+
+    Substreams are not distinguished where a merge allows their records on any executor.
+    """
+    if operator is None:
+        return _since(lambda: _topology_totals(cluster))
+    watched = cluster.model.topology.operators[operator]
+    if watched.keyed and watched.merge is None:
+        return _since(lambda: _substream_totals(cluster, operator))
+    return _since(lambda: _operator_totals(cluster, operator))
+
+
+def _since(totals: Callable[[], Slot]) -> Callable[[], Slot]:
+    last = totals()
+
+    def difference() -> Slot:
+        nonlocal last
+        now = totals()
+        slot = now[0] - last[0], now[1] - last[1], now[2]
+        last = now
+        return slot
+
+    return difference
+
+
+def _topology_totals(cluster: Cluster) -> Slot:
+    world, roots = cluster.state.world[0], cluster.state.roots
+    entries = roots.entry[roots.pending > 0]
+    oldest = cluster.now_s - entries.min() if len(entries) else 0.0
+    return np.array([world.latency_sum]), np.array([world.left]), np.array([oldest])
+
+
+def _operator_totals(cluster: Cluster, name: OperatorName) -> Slot:
+    row = cluster.row(name)
+    oldest = oldest_waiting_s(cluster, name)
+    return np.array([row.latency_sum]), np.array([row.completed]), np.array([oldest])
+
+
+def oldest_waiting_s(cluster: Cluster, name: OperatorName) -> float:
+    """How long the oldest record of an operator has been there; 0 when there is none."""
+    state, position = cluster.state, cluster.position[name]
+    row = cluster.row(name)
+    if row.grouping == codes.BY_KEY:
+        heads = state.substreams.head[cluster.substreams(name)]
+    else:
+        first = position * int(state.world[0].width)
+        executors = state.executors[state.server.executor[first : first + int(row.servers)]]
+        queue_heads = executors.queue_head[executors.queued > 0]
+        own = [row.queue_head] if row.queued else []
+        batch = [row.batch_head] if row.batch_rows else []
+        heads = np.concatenate([executors.current, queue_heads, own, batch]).astype(np.int64)
+    present = heads[heads != codes.NONE]
+    return float(cluster.now_s - state.tuples.arrival[present].min()) if len(present) else 0.0
+
+
+def _substream_totals(cluster: Cluster, name: OperatorName) -> Slot:
+    rows = cluster.state.substreams[cluster.substreams(name)]
+    waits = rows.head != codes.NONE
+    oldest = np.where(waits, cluster.now_s - cluster.state.tuples.arrival[np.where(waits, rows.head, 0)], 0.0)
+    return rows.latency.copy(), rows.completed.copy(), oldest
+
+
+def _path_slot(cluster: Cluster, path: tuple[OperatorName, ...]) -> Callable[[], Slot]:
+    """A path's latency is the sum of its operators' mean latencies, weighted by the completions of its last one."""
+    slots = [_since(lambda name=name: _operator_totals(cluster, name)) for name in path]  # type: ignore[misc]
+
+    def along() -> Slot:
+        parts = [slot() for slot in slots]
+        mean = sum(latency / np.maximum(count, 1) for latency, count, _ in parts)
+        completed = parts[-1][1]
+        return mean * completed, completed, sum((oldest for _, _, oldest in parts), np.zeros(1))
+
+    return along

@@ -1,0 +1,1 @@
+"""Shared by all tests of placement: this folder's helpers (task_graphs) can be imported below it."""
