@@ -221,6 +221,6 @@ def test_a_file_is_read_from_disk_and_named_in_errors(tmp_path):
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("goal", [{"k_max": 10}, {"t_max_s": 1.0}])
-def test_a_load_for_more_executors_than_there_are_anywhere_is_refused(goal):
+def test_a_load_for_more_executors_than_there_are_anywhere_is_refused(goal, model):
     with pytest.raises(ConfigError, match=r"the load needs 1e\+11 executors, .*check the rates"):
-        plan(file_of(external_rate=1e11, operators=operator(arrival_rate=1e11, service_rate=1.0)), **goal)
+        plan(file_of(external_rate=1e11, operators=operator(arrival_rate=1e11, service_rate=1.0)), model=model, **goal)

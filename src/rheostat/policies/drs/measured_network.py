@@ -14,7 +14,7 @@ from rheostat.policies.drs.network_variants import with_margin
 from rheostat.policies.drs.options import DrsOptions
 from rheostat.policies.drs.routes import Routes
 from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
-from rheostat.queueing import ExecutorAllocation, Network, Station
+from rheostat.queueing import ExecutorAllocation, Network, QueueModel, Station
 from rheostat.sla import Goal
 from rheostat.snapshot import Snapshot
 from rheostat.topology import Topology
