@@ -65,7 +65,7 @@ class TestMMk:
             mmk(1, rate)
 
     def test_a_service_rate_too_low_for_any_number_of_executors_is_refused(self):
-        with pytest.raises(ConfigError, match="service rate 1e-308 is too low for an arrival rate of 10"):
+        with pytest.raises(ConfigError, match="service rate 1e-308 is too low for the arrival rate 10"):
             mmk(10, 1e-308)
 
 

@@ -1,4 +1,4 @@
-"""Execute: carries the reconciler's instructions out. The only place from which Spark is changed."""
+"""Execute: carries the reconciler's instructions out. While a plant runs, Spark is changed only from here."""
 
 from collections.abc import Iterable
 from typing import Protocol
