@@ -49,6 +49,15 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def test_every_file_that_the_architecture_names_exists() -> None:
+    package = ROOT / "src" / "rheostat"
+    named = re.findall(r"`([\w/]+\.py)`", (ROOT / "ARCHITECTURE.md").read_text())
+    assert named
+    assert [
+        name for name in named if not any((base / name).is_file() for base in (ROOT, package, package / "spark"))
+    ] == []
+
+
 def test_the_readme_names_every_command_and_policy() -> None:
     commands = {command.name for command in app.registered_commands} | {group.name for group in app.registered_groups}
     assert (commands | policies().keys()) - {"demo"} <= names(ROOT / "README.md")
