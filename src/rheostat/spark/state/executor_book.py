@@ -62,8 +62,8 @@ class Member:
     """One Spark executor at a site. Standbys have negative numbers; one that has just registered has none.
 
     `unrouted_s` is the time since which it gets no new work, `awaited_jobs` are the jobs from before that may still
-    need what it has computed. A decommissioned executor gets no more tasks for good. `ending` is set while Spark is asked
-    to end it.
+    need what it has computed. A decommissioned executor gets no more tasks for good. `ending` is set while Spark is
+    asked to end it.
     """
 
     executor: SparkExecutor
