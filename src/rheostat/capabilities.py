@@ -7,7 +7,7 @@ from rheostat.names import OperatorName
 
 
 class Capabilities(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`can_fuse`: operators can be fused and split while they run. `can_place`: executors can be put on nodes.
+    """`can_fuse`: operators can be fused and split while they run. `can_place`: executors can be placed on nodes.
     `groupings`: how the records of each operator can be spread; one that is left out stays as it is. A name that ends
     with a colon stands for all that begin with it. `free_executors`: how many more the cluster has room for now, None
     when that is not known.
@@ -28,7 +28,7 @@ class Capabilities(msgspec.Struct, frozen=True, omit_defaults=True):
             case Fuse() | Split() if not self.can_fuse:
                 return "the plant can neither fuse nor split operators while they run"
             case Place() if not self.can_place:
-                return "the plant cannot put executors on nodes"
+                return "the plant cannot place executors"
             case Regroup() if not self.can_group(decision.operator, decision.grouping):
                 names = ", ".join(self.groupings.get(decision.operator, ())) or "none"
                 return f"the plant cannot group {decision.operator!r} by {decision.grouping!r}; it offers {names}"

@@ -1,4 +1,4 @@
-"""Decisions and counts in words, for reasons, reports and terminals."""
+"""Descriptions: decisions and numbers of executors in words, for reasons, reports and terminals."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,8 +10,16 @@ def executors(number: float) -> str:
     return f"{number:.0f} executor{'' if number == 1 else 's'}"
 
 
+def resize(before: int, after: int, pool: str = "") -> str:
+    """ "scale out parse 2 -> 6", "scale in 6 -> 2", "hold at 2"."""
+    if before == after:
+        return f"hold at {before}"
+    direction = "out" if after > before else "in"
+    return " ".join(filter(None, ("scale", direction, pool, f"{before} -> {after}")))
+
+
 def describe(decision: Decision | None) -> str:
-    """What is to be done, without the reason: "scale to 3 executors"; None is a hold."""
+    """What is decided, without the reason: "scale to 3 executors"; None is a hold."""
     match decision:
         case Scale():
             return "; ".join(

@@ -183,7 +183,7 @@ def test_operators_that_form_no_chain_are_not_fused_and_the_reason_is_said():
     ("decision", "why"),
     [
         (Fuse(operators=("split", "part"), reason=""), "the plant can neither fuse nor split operators while they run"),
-        (Place(pool="sum", locations={0: Location("n")}, reason=""), "the plant cannot put executors on nodes"),
+        (Place(pool="sum", locations={0: Location("n")}, reason=""), "the plant cannot place executors"),
         (
             Regroup(operator="split", grouping="load_aware", reason=""),
             "the plant cannot group 'split' by 'load_aware'; it offers osg, by-key:",

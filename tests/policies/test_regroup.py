@@ -13,7 +13,7 @@ from rheostat.loop.turn import Turn
 from rheostat.measure.measures import Measures
 from rheostat.plan import Plan
 from rheostat.policies.observation import Observation
-from rheostat.policies.regroup import Wanted, regroups
+from rheostat.policies.regroup import GroupingOption, regroups
 from rheostat.snapshot import OperatorState, Snapshot
 from rheostat.topology import Operator, Source, Topology
 
@@ -36,7 +36,7 @@ CHOICES = {
 }
 
 
-def asked(wanted: Wanted, plan: Plan | None = None, **now: str) -> dict[str, str]:
+def asked(wanted: GroupingOption, plan: Plan | None = None, **now: str) -> dict[str, str]:
     states = tuple(OperatorState(name, grouping=grouping) for name, grouping in {**NOW, **now}.items())
     offered = Capabilities(groupings=CHOICES)
     plan = plan or Plan.initial(TOPOLOGY)
@@ -45,7 +45,10 @@ def asked(wanted: Wanted, plan: Plan | None = None, **now: str) -> dict[str, str
 
 
 def test_those_are_asked_that_can_have_what_is_wanted() -> None:
-    assert asked("osg") == {"any": "records are spread by round-robin", "partial": "records are spread by key"}
+    assert asked("osg") == {
+        "any": "records are spread by round-robin, osg is configured: regroup",
+        "partial": "records are spread by key, osg is configured: regroup",
+    }
     assert asked("load-aware").keys() == {"any", "untimed"}
     assert asked("batch-greedy") == {}
 

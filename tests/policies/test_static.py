@@ -30,7 +30,7 @@ def test_it_goes_once_to_the_number_it_was_told():
     plan = Plan.initial(TOPOLOGY)
     [first, second] = decide({"executors": 4}, plan)
     assert (type(first), first.executors, second.executors) == (Scale, 4, 4)
-    assert first.reason == "told to use 4 executors, the plan has 1"
+    assert first.reason == "4 executors configured: scale out 1 -> 4"
     after = plan.after(first).after(second)
     assert {type(d) for d in decide({"executors": 4}, after)} == {Hold}
 

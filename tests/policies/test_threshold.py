@@ -30,19 +30,19 @@ def test_one_executor_is_added_above_the_upper_threshold_with_its_predicted_effe
     assert a == Scale(
         pool="a",
         executors=5,
-        reason="utilisation 95% is above 80%: 5 executors instead of 4 would bring 76%",
+        reason="utilisation 95% > 80%: scale out 4 -> 5, expected utilisation 76%",
         predicted=Effect(utilisation=pytest.approx(0.76), executors=5),
     )
     assert b == Hold(
         pool="b",
-        reason="utilisation 50% is between 40% and 80%",
+        reason="utilisation 50% is within [40%, 80%]: hold",
         predicted=Effect(utilisation=0.5, executors=4),
     )
 
 
 def test_one_executor_is_removed_below_the_lower_threshold():
     [_, b] = decide({"b": 0.3})
-    assert (b.executors, b.reason) == (3, "utilisation 30% is below 40%: 3 executors instead of 4 would bring 40%")
+    assert (b.executors, b.reason) == (3, "utilisation 30% < 40%: scale in 4 -> 3, expected utilisation 40%")
 
 
 @pytest.mark.parametrize("utilisation", [0.4, 0.8])
@@ -52,7 +52,7 @@ def test_on_the_thresholds_themselves_it_holds(utilisation):
 
 def test_an_unmeasured_utilisation_holds():
     [a, _] = decide({"a": None})
-    assert a == Hold(pool="a", reason="the utilisation could not be measured")
+    assert a == Hold(pool="a", reason="the utilisation was not measured: hold")
 
 
 def test_queues_are_not_looked_at():
@@ -60,15 +60,15 @@ def test_queues_are_not_looked_at():
 
 
 def test_it_waits_while_a_change_is_under_way():
-    assert decide({"a": 0.95}, settling=["a"])[0] == Hold(pool="a", reason="a change is still under way")
+    assert decide({"a": 0.95}, settling=["a"])[0] == Hold(pool="a", reason="settling after the last action: hold")
 
 
 @pytest.mark.parametrize(
     ("utilisation", "budget", "words"),
     [
-        (0.95, Budget(most={"a": 4}), "4 executors is the most allowed"),
-        (0.95, Budget(total=8), "the budget of 8 is spent"),
-        (0.10, Budget(least={"a": 4}), "4 executors is the least allowed"),
+        (0.95, Budget(most={"a": 4}), "at most 4 executors are allowed: hold"),
+        (0.95, Budget(total=8), "the budget of 8 executors is spent: hold"),
+        (0.10, Budget(least={"a": 4}), "at least 4 executors are needed: hold"),
     ],
 )
 def test_the_budget_bounds_it_and_it_says_so(utilisation, budget, words):
@@ -85,7 +85,7 @@ def test_two_operators_do_not_both_get_the_last_executor_of_the_budget():
 def test_a_scale_in_that_would_at_once_be_undone_is_not_made():
     [a, _] = decide({"a": 0.45}, plan=Plan.initial(TOPOLOGY, 2), low=0.6)
     assert isinstance(a, Hold)
-    assert "one executor fewer would bring 90%, above 80%" in a.reason
+    assert "one executor fewer would bring 90% > 80%: hold" in a.reason
 
 
 def test_a_shared_pool_gets_one_decision():

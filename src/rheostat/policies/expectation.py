@@ -1,4 +1,4 @@
-"""What a policy expects of the input, so that afterwards it can be compared with what came."""
+"""Expectation: a policy's forecast of the input, to be compared with what arrived."""
 
 from typing import Protocol, runtime_checkable
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Expectation(msgspec.Struct, frozen=True):
-    """So many `events` from outside between two moments."""
+    """So many `events` enter between two times."""
 
     from_s: float
     until_s: float

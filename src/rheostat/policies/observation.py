@@ -14,6 +14,9 @@ from rheostat.plan import Plan, PoolPlan
 from rheostat.sla import Budget, ExecutorBounds
 from rheostat.snapshot import ExecutorPhase, ExecutorState, Snapshot
 
+SETTLING = "settling after the last action: hold"
+"""The reason to hold a pool whose last action is not finished."""
+
 
 class NotMeasuredError(Exception):
     """Something that a policy has to know was not measured; the message says what. The policy holds."""

@@ -1,4 +1,4 @@
-"""Policies by name: the built-in ones, and those that other packages offer.
+"""Registry: policies by name, the built-in ones and those of other packages.
 
 A package adds its own by an entry point; nothing else is needed for it to appear in `rheostat policies`:
 
@@ -44,7 +44,7 @@ _BUILT_IN: tuple[type[Policy], ...] = (
 
 
 class PolicyWarning(UserWarning):
-    """A policy that another package offers but that cannot be used."""
+    """A policy of another package that cannot be used."""
 
 
 class OptionRow(NamedTuple):
@@ -113,7 +113,7 @@ def options_of(policy: type[Policy]) -> list[OptionRow]:
 
 
 def _load(point: EntryPoint) -> type[Policy] | None:
-    """What a third party's entry point leads to. Whatever goes wrong there must not take the others with it."""
+    """The policy behind an entry point. An error there must not affect the other policies."""
     try:
         policy = point.load()
     except Exception as error:
@@ -152,9 +152,9 @@ def _convert(policy: str, field: msgspec.structs.FieldInfo, value: Any) -> Any:
 
 
 def _choices(field: msgspec.structs.FieldInfo) -> str | None:
-    """What an option can be that has a few values only."""
-    told = msgspec.inspect.type_info(field.type)
-    kind = told.type if isinstance(told, msgspec.inspect.Metadata) else told
+    """The values of an option that has a few values only."""
+    info = msgspec.inspect.type_info(field.type)
+    kind = info.type if isinstance(info, msgspec.inspect.Metadata) else info
     return f"choose {', '.join(map(str, kind.values))}" if isinstance(kind, msgspec.inspect.LiteralType) else None
 
 
@@ -163,6 +163,6 @@ def _default(field: msgspec.structs.FieldInfo) -> Any:
 
 
 def _description(field: msgspec.structs.FieldInfo) -> str:
-    told = msgspec.inspect.type_info(field.type)
-    extra = told.extra_json_schema if isinstance(told, msgspec.inspect.Metadata) else None
+    info = msgspec.inspect.type_info(field.type)
+    extra = info.extra_json_schema if isinstance(info, msgspec.inspect.Metadata) else None
     return str((extra or {}).get("description", ""))

@@ -1,12 +1,12 @@
-"""The policy that never changes anything: what provisioning for the peak looks like."""
+"""Static: a fixed number of executors, as when a pipeline is provisioned for its peak."""
 
 from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 
-from rheostat import describe
 from rheostat.decision import Decision
+from rheostat.describe import executors, resize
 from rheostat.errors import ConfigError
 from rheostat.names import OperatorName
 from rheostat.policies.observation import Observation, PoolView
@@ -15,7 +15,7 @@ from rheostat.sla import Goal
 
 
 class StaticOptions(PolicyOptions, frozen=True, kw_only=True):
-    """What the static policy can be told."""
+    """Options of the static policy."""
 
     executors: Annotated[
         int | dict[str, int] | None,
@@ -24,7 +24,7 @@ class StaticOptions(PolicyOptions, frozen=True, kw_only=True):
 
 
 class Static(Policy[StaticOptions]):
-    """Keeps the executors it is told, or those there are."""
+    """Keeps the configured number of executors, or those there are."""
 
     summary = "never changes the number of executors"
 
@@ -33,22 +33,22 @@ class Static(Policy[StaticOptions]):
         self._wanted = _by_operator(goal, self.options.executors)
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
-        """One decision for each pool: the largest number that was told for one of its operators."""
+        """One decision for each pool: the largest number that is configured for one of its operators."""
         return [self._keep(pool) for pool in observation.pools.values()]
 
     def _keep(self, pool: PoolView) -> Decision:
         wanted = max((self._wanted[each] for each in pool.operators if each in self._wanted), default=pool.size)
-        if wanted == pool.size:
-            return pool.scale(wanted, f"stays at {describe.executors(wanted)}")
-        return pool.scale(wanted, f"told to use {describe.executors(wanted)}, the plan has {pool.size}")
+        fixed = any(operator in self._wanted for operator in pool.operators)
+        why = f"{executors(wanted)} configured" if fixed else "no number of executors configured"
+        return pool.scale(wanted, f"{why}: {resize(pool.size, wanted)}")
 
 
-def _by_operator(goal: Goal, executors: int | dict[str, int] | None) -> dict[OperatorName, int]:
-    if executors is None:
+def _by_operator(goal: Goal, given: int | dict[str, int] | None) -> dict[OperatorName, int]:
+    if given is None:
         return {}
-    told = executors if isinstance(executors, dict) else dict.fromkeys(goal.topology.operators, executors)
-    goal.topology.operators.check(told)
-    wanted = {OperatorName(name): number for name, number in told.items()}
+    by_name = given if isinstance(given, dict) else dict.fromkeys(goal.topology.operators, given)
+    goal.topology.operators.check(by_name)
+    wanted = {OperatorName(name): number for name, number in by_name.items()}
     for name, number in wanted.items():
         if number < 1:
             raise ConfigError(f"executors {number!r} for operator {name!r} must be a whole number >= 1")

@@ -1,8 +1,7 @@
-"""The incremental strategy that DABS-Storm compares itself with (section 7): one executor more or less at a time,
-by thresholds on processor use alone.
+"""Threshold: one executor more or less when utilisation leaves a band, a baseline of DABS-Storm (section 7).
 
-Queues are not looked at, as there: under overload it goes on adding one executor at each turn, and comes late.
-The paper does not give the thresholds; the defaults here leave a scale-in room to stay below the upper one.
+Queues are not considered, as in the paper: under overload it adds one executor at each turn, and is late. The paper
+does not give the thresholds.
 """
 
 from collections.abc import Sequence
@@ -11,16 +10,16 @@ from typing import Annotated
 import msgspec
 
 from rheostat.decision import Decision, Scale
-from rheostat.describe import executors
+from rheostat.describe import executors, resize
 from rheostat.errors import ConfigError
-from rheostat.policies.observation import Observation, PoolView
+from rheostat.policies.observation import SETTLING, Observation, PoolView
 from rheostat.policies.policy import Policy, PolicyOptions
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class ThresholdOptions(PolicyOptions, frozen=True, kw_only=True):
-    """What the threshold policy can be told."""
+    """Options of the threshold policy."""
 
     high: Annotated[Share, msgspec.Meta(description="utilisation above which one executor is added")] = 0.8
     low: Annotated[Share, msgspec.Meta(description="utilisation below which one executor is removed")] = 0.4
@@ -31,7 +30,7 @@ class ThresholdOptions(PolicyOptions, frozen=True, kw_only=True):
 
 
 class Threshold(Policy[ThresholdOptions]):
-    """Adds or removes one executor of an operator whose utilisation leaves [low, high]."""
+    """Adds or removes one executor of a pool whose utilisation leaves [low, high]."""
 
     summary = "one executor more or less when utilisation leaves a band (the incremental strategy of DABS-Storm)"
 
@@ -47,35 +46,35 @@ class Threshold(Policy[ThresholdOptions]):
 
     def _judge(self, pool: PoolView, utilisation: float | None, spare: float) -> Decision:
         if pool.settling:
-            return pool.hold("a change is still under way")
+            return pool.hold(SETTLING)
         if utilisation is None:
-            return pool.hold("the utilisation could not be measured")
+            return pool.hold("the utilisation was not measured: hold")
         if utilisation > self.options.high:
             return self._more(pool, utilisation, spare)
         if utilisation < self.options.low:
             return self._fewer(pool, utilisation)
-        reason = f"utilisation {utilisation:.0%} is between {self.options.low:.0%} and {self.options.high:.0%}"
+        reason = f"utilisation {utilisation:.0%} is within [{self.options.low:.0%}, {self.options.high:.0%}]: hold"
         return pool.hold(reason, utilisation=utilisation)
 
     def _more(self, pool: PoolView, utilisation: float, spare: float) -> Decision:
-        over = f"utilisation {utilisation:.0%} is above {self.options.high:.0%}"
+        over = f"utilisation {utilisation:.0%} > {self.options.high:.0%}"
         if pool.size >= pool.bounds.most:
-            return pool.hold(f"{over}, but {executors(pool.bounds.most)} is the most allowed")
+            return pool.hold(f"{over}, but at most {executors(pool.bounds.most)} are allowed: hold")
         if spare < 1:
-            return pool.hold(f"{over}, but the budget of {self.goal.budget.total} is spent")
+            return pool.hold(f"{over}, but the budget of {self.goal.budget.total} executors is spent: hold")
         return _scale(pool, pool.size + 1, utilisation, over)
 
     def _fewer(self, pool: PoolView, utilisation: float) -> Decision:
-        under = f"utilisation {utilisation:.0%} is below {self.options.low:.0%}"
+        under = f"utilisation {utilisation:.0%} < {self.options.low:.0%}"
         if pool.size <= pool.bounds.least:
-            return pool.hold(f"{under}, but {executors(pool.bounds.least)} is the least allowed")
+            return pool.hold(f"{under}, but at least {executors(pool.bounds.least)} are needed: hold")
         left = utilisation * pool.size / (pool.size - 1)
         if left > self.options.high:
-            return pool.hold(f"{under}, but one executor fewer would bring {left:.0%}, above {self.options.high:.0%}")
+            return pool.hold(f"{under}, but one executor fewer would bring {left:.0%} > {self.options.high:.0%}: hold")
         return _scale(pool, pool.size - 1, utilisation, under)
 
 
 def _scale(pool: PoolView, wanted: int, utilisation: float, why: str) -> Decision:
     expected = utilisation * pool.size / wanted
-    reason = f"{why}: {executors(wanted)} instead of {pool.size} would bring {expected:.0%}"
+    reason = f"{why}: {resize(pool.size, wanted)}, expected utilisation {expected:.0%}"
     return pool.scale(wanted, reason, utilisation=expected)

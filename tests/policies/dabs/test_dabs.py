@@ -44,7 +44,7 @@ HEAVY = {"arrivals": [100] * 6, "busy_s": 18.0}
 
 def test_it_monitors_a_whole_iteration_before_it_decides():
     decided = shown(policy(), snapshots(**HEAVY)[:6])
-    assert decided["first"] == Hold(pool="first", reason="monitors for 10s more until an iteration is complete")
+    assert decided["first"] == Hold(pool="first", reason="no complete iteration yet: hold for 10s")
     assert isinstance(shown(policy(), snapshots(**HEAVY))["first"], Scale)
 
 
@@ -52,7 +52,10 @@ def test_it_scales_out_to_the_degree_that_reservations_allow_and_says_why():
     """Work for 1.8 executors; each is in use to 90 % and counts on 0.3 + 0.1 of a core: 4.5 > 2, so 1.8 / 0.3 = 6."""
     decided = shown(policy(), snapshots(**HEAVY))["first"]
     assert decided.executors == 6
-    assert decided.reason == "600 records expected are work for 4.50 executors: 6 executors instead of 2"
+    assert (
+        decided.reason
+        == "600 records expected, work for 4.50 executors, outside [1.6, 2]: scale out 2 -> 6, expected utilisation 30%"
+    )
     assert decided.predicted.utilisation == pytest.approx(0.3)
 
 
@@ -77,7 +80,7 @@ def test_the_weight_says_what_an_executor_can_count_on():
         return {"executors": tuple(ExecutorState("first", n, ExecutorPhase.ACTIVE, cpu_s=0.9 * time_s) for n in (0, 1))}
 
     decided = shown(policy(weight=0.6), snapshots(**HEAVY, extra=busy))["first"]
-    assert decided.reason.startswith(f"600 records expected are work for {1.8 / 0.7:.2f} executors")
+    assert decided.reason.startswith(f"600 records expected, work for {1.8 / 0.7:.2f} executors")
 
 
 @pytest.mark.parametrize("samples", [3, 12])
@@ -107,14 +110,17 @@ def test_it_holds_where_the_degree_is_right():
     calm = snapshots([100] * 6, busy_s=8.0)
     decided = shown(policy(), calm)["first"]
     assert isinstance(decided, Hold)
-    assert decided.reason == "600 records expected are work for 0.89 executors: 2 are right"
+    assert (
+        decided.reason
+        == "600 records expected, work for 0.89 executors, below 1.6, but reservations need 3 executors: hold"
+    )
 
 
 def test_monitoring_is_off_while_a_change_settles_and_begins_anew():
     it = policy()
     seen = snapshots(**HEAVY)
     shown(it, seen[:-1])
-    assert shown(it, seen[-1:], settling=["second"])["first"].reason == "monitoring is off while a change settles"
+    assert shown(it, seen[-1:], settling=["second"])["first"].reason == "settling after the last action: hold"
     assert isinstance(shown(it, later(seen, 100.0)[:-1])["first"], Hold)
     assert isinstance(shown(it, later(seen, 100.0)[-1:])["first"], Scale)
 
@@ -124,7 +130,7 @@ def test_what_was_seen_before_a_change_that_leaves_sizes_alone_does_not_count():
     seen = snapshots(**HEAVY)
     shown(it, seen[:-1])
     shown(it, seen[-1:], settling=["first"])
-    assert shown(it, later(seen[-1:], 10.0))["first"].reason == "monitors for 1m more until an iteration is complete"
+    assert shown(it, later(seen[-1:], 10.0))["first"].reason == "no complete iteration yet: hold for 1m"
 
 
 def test_samples_are_counted_from_the_end_of_a_change():
@@ -133,20 +139,21 @@ def test_samples_are_counted_from_the_end_of_a_change():
     shown(it, [first])
     shown(it, later([first], 50.0), settling=["first"])
     decided = shown(it, [*later([first], 103.0), *later([first], 110.0)])["first"]
-    assert decided.reason == "monitors for 1m more until an iteration is complete"
+    assert decided.reason == "no complete iteration yet: hold for 1m"
 
 
 def test_what_waits_is_work_too():
     decided = shown(policy(), snapshots(**HEAVY, pending={"first": 600}))["first"]
     assert decided.reason == (
-        "1,200 records expected (600 wait already) are work for 9.00 executors: 12 executors instead of 2"
+        "1,200 records expected (600 of them backlog), work for 9.00 executors, outside [1.6, 2]: "
+        "scale out 2 -> 12, expected utilisation 30%"
     )
 
 
 def test_pools_share_the_budget_in_the_order_of_the_plan():
     decided = shown(policy(Budget(total=6)), snapshots(**HEAVY))
     assert decided["first"].executors == 4
-    assert decided["second"].reason.endswith("bounds and budget leave 2")
+    assert decided["second"].reason.endswith("bounds and budget allow 2: hold")
 
 
 def test_samples_of_another_allocation_are_not_mixed_in():
@@ -154,14 +161,14 @@ def test_samples_of_another_allocation_are_not_mixed_in():
     seen = snapshots(**HEAVY)
     shown(it, seen[:-1])
     decided = shown(it, seen[-1:], Plan.initial(TOPOLOGY, 3))["first"]
-    assert decided.reason == "monitors for 1m more until an iteration is complete"
+    assert decided.reason == "no complete iteration yet: hold for 1m"
 
 
 def test_between_two_samples_it_waits():
     it = policy()
     seen = snapshots(**HEAVY)
     shown(it, seen)
-    assert shown(it, later(seen[-1:], 3.0))["first"].reason == "waits for the next sample"
+    assert shown(it, later(seen[-1:], 3.0))["first"].reason == "between two samples: hold"
     assert isinstance(shown(it, later(seen[-1:], 10.0))["first"], Scale)
 
 
@@ -176,24 +183,24 @@ def test_bounds_and_budget_limit_what_it_asks_for():
     assert shown(policy(Budget(most={"first": 4})), snapshots(**HEAVY))["first"].executors == 4
     assert shown(policy(Budget(total=5)), snapshots(**HEAVY))["first"].executors == 3
     held = shown(policy(Budget(total=4)), snapshots(**HEAVY))["first"]
-    assert held.reason.endswith("which would take 6 executors, but bounds and budget leave 2")
+    assert held.reason.endswith("which needs 6 executors, but bounds and budget allow 2: hold")
 
 
 def test_an_unmeasured_counter_holds_everything_with_its_name():
     decided = shown(policy(), snapshots([100] * 6, unknown=True))
-    assert {decision.reason for decision in decided.values()} == {"arrivals at 'first' could not be measured"}
+    assert {decision.reason for decision in decided.values()} == {"arrivals at 'first' not measured: hold"}
 
 
 def test_an_operator_that_never_completed_anything_is_left_alone():
     decided = shown(policy(), snapshots([100] * 6, completed=0))["first"]
-    assert decided.reason == "'first' has completed nothing yet: its processing time is not known"
+    assert decided.reason == "'first' has completed nothing yet, its processing time is not known: hold"
 
 
 def test_the_last_known_processing_time_serves_while_nothing_completes():
     it = policy()
     shown(it, snapshots(**HEAVY))
     stuck = later(snapshots([100] * 6, completed=0, busy_s=18.0), 1000.0)
-    assert shown(it, stuck, settling=["first"])["first"].reason == "monitoring is off while a change settles"
+    assert shown(it, stuck, settling=["first"])["first"].reason == "settling after the last action: hold"
     assert isinstance(shown(it, later(stuck, 1000.0))["first"], Scale)
 
 
@@ -210,7 +217,7 @@ def full(used, **what):
 @pytest.mark.parametrize(("what", "named"), [({"memory": 0.97}, "memory"), ({"io": 0.97, "memory": 0.5}, "I/O")])
 def test_a_bottleneck_that_is_no_processor_is_named_and_not_scaled(what, named):
     decided = shown(policy(), snapshots(**HEAVY, extra=full(0.9, **what)))["first"]
-    assert decided.reason.endswith(f"but {named} of node 'x' is at 97%: more would not help")
+    assert decided.reason.endswith(f"but {named} of node 'x' is at 97%: hold, more executors would not help")
 
 
 def test_where_something_else_is_full_fewer_may_still_do():
@@ -235,7 +242,9 @@ def test_it_asks_for_osg_where_records_may_go_anywhere_and_only_once():
     anywhere = Capabilities(groupings=dict.fromkeys(("first", "second"), ("round-robin", "osg")))
     decided = shown(it, [seen], plan, capabilities=anywhere)
     assert decided == {
-        "first": Regroup(operator="first", grouping="osg", reason="records are spread by round-robin"),
+        "first": Regroup(
+            operator="first", grouping="osg", reason="records are spread by round-robin, osg is configured: regroup"
+        ),
     }
     for other, now in ((it, plan.after(decided["first"])), (policy(grouping="keep"), plan)):
         asked = shown(other, [seen], now, capabilities=anywhere)

@@ -9,10 +9,10 @@ from dabs_observations import TOPOLOGY, iteration, snapshots
 
 from rheostat.errors import ConfigError
 from rheostat.forecast.models.regression import best_curve
-from rheostat.policies.dabs.degree import Need
-from rheostat.policies.dabs.monitor import NotKnownError
+from rheostat.policies.dabs.monitor import NotMeasuredError
 from rheostat.policies.dabs.options import DabsOptions
-from rheostat.policies.dabs.processors import Cores, usable_alone, usable_share
+from rheostat.policies.dabs.outlook import ProcessorNeed
+from rheostat.policies.dabs.usable_cores import UsableCores, usable_alone, usable_share
 from rheostat.policies.dabs.volumes import VolumeEstimator
 from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState
 from rheostat.topology import Operator, Source, Topology
@@ -49,7 +49,7 @@ def test_an_operator_counts_on_the_least_of_its_executors_and_neighbours_take_fr
 
     seen = iteration(snapshots([1] * 6, extra=extra))
     crowded, alone = 0.3 * 1.0 + (2.0 - 1.8) / 3, 0.3 + 0.7
-    assert Cores(seen).usable_by_pool("work", 1.0, 0.3) == pytest.approx(min(crowded, alone))
+    assert UsableCores(seen).usable_by_pool("work", 1.0, 0.3) == pytest.approx(min(crowded, alone))
 
 
 def test_an_executor_that_leaves_still_takes_its_part_of_the_core():
@@ -57,7 +57,7 @@ def test_an_executor_that_leaves_still_takes_its_part_of_the_core():
         leaving = ExecutorState("work", 1, ExecutorPhase.LEAVING, cpu_s=0.3 * time_s, node="x")
         return {"executors": (executor("work", 0, "x", 0.5, time_s), leaving), "nodes": (NodeState("x", cores=1.0),)}
 
-    usable = Cores(iteration(snapshots([1] * 6, extra=extra))).usable_by_pool("work", 1.0, 0.3)
+    usable = UsableCores(iteration(snapshots([1] * 6, extra=extra))).usable_by_pool("work", 1.0, 0.3)
     assert usable == pytest.approx(0.3 + (1 - 0.5 - 0.3) / 2)
 
 
@@ -66,15 +66,17 @@ def test_processor_time_counts_where_both_are_known():
         used = {"cpu_s": 0.5 * time_s, "busy_s": 0.9 * time_s}
         return {"executors": (ExecutorState("work", 0, ExecutorPhase.ACTIVE, **used),)}
 
-    assert Cores(iteration(snapshots([1] * 6, extra=both))).usable_by_pool("work", 1.0, 0.3) == pytest.approx(0.8)
+    assert UsableCores(iteration(snapshots([1] * 6, extra=both))).usable_by_pool("work", 1.0, 0.3) == pytest.approx(0.8)
 
 
 def test_useful_time_stands_for_processor_time_and_nothing_for_nothing():
     def busy_only(time_s):
         return {"executors": (ExecutorState("work", 0, ExecutorPhase.ACTIVE, busy_s=0.5 * time_s),)}
 
-    assert Cores(iteration(snapshots([1] * 6, extra=busy_only))).usable_by_pool("work", 1.0, 0.3) == pytest.approx(0.8)
-    assert Cores(iteration(snapshots([1] * 6))).usable_by_pool("work", 1.0, 0.3) is None
+    assert UsableCores(iteration(snapshots([1] * 6, extra=busy_only))).usable_by_pool(
+        "work", 1.0, 0.3
+    ) == pytest.approx(0.8)
+    assert UsableCores(iteration(snapshots([1] * 6))).usable_by_pool("work", 1.0, 0.3) is None
 
 
 # --- degrees ----------------------------------------------------------------------------------------------------
@@ -82,7 +84,7 @@ def test_useful_time_stands_for_processor_time_and_nothing_for_nothing():
 
 def need(work, usable=1.0, reserved=1.0, weight=0.3):
     """So much work that `work` executors with a whole core would just do it."""
-    return Need(work * 60.0, 60.0, usable, reserved, weight)
+    return ProcessorNeed(work * 60.0, 60.0, usable, reserved, weight)
 
 
 def test_the_ideal_degree_is_the_volume_over_the_capacity():
@@ -226,9 +228,9 @@ def test_of_the_three_curves_the_one_that_fits_best_is_continued():
 
 
 def test_a_counter_that_is_missing_or_fell_is_named():
-    with pytest.raises(NotKnownError, match="arrivals at 'first' could not be measured"):
+    with pytest.raises(NotMeasuredError, match="arrivals at 'first' not measured"):
         estimated(arrivals=[10] * 6, unknown=True)
-    with pytest.raises(NotKnownError, match="the counter of arrivals at 'first' fell from 20 to 15"):
+    with pytest.raises(NotMeasuredError, match="the counter of arrivals at 'first' fell from 20 to 15"):
         estimated(arrivals=[10, 10, -5, 10, 10, 10])
 
 

@@ -73,7 +73,8 @@ def test_what_is_queued_comes_on_top_of_what_is_expected_there_and_further_down(
     assert sizes(decided[10]) == [5, 5]
     assert "psps" not in decided[10][0].reason
     assert decided[10][0].reason == (
-        "basic expects 3,000 events in the next 10s: with what is queued, work for 5.00 executors here"
+        "basic expects 3,000 events in the next 10s, with the backlog work for 5.00 executors: "
+        "scale out 1 -> 5, expected utilisation 100%"
     )
 
 
@@ -118,7 +119,7 @@ def test_with_a_lead_the_busiest_interval_within_it_counts(slope: float, lead: s
     plant = FakePlant(LINE, arrival_rate=straight, service_rate=1000, plan=Plan.initial(LINE, 1))
     options = {"predictor": "linear", "td": "10s", "lead": lead}
     decided = decisions(plant, Goal(LINE), "pa-sps", 40, **options)
-    assert decided[40][0].reason.startswith(f"linear expects {expected}:")
+    assert decided[40][0].reason.startswith(f"linear expects {expected}, with the backlog work for ")
 
 
 def test_psps_is_pa_sps_with_the_basic_predictor() -> None:
@@ -157,7 +158,7 @@ def test_an_unknown_queue_holds_everything() -> None:
         seen = Snapshot(time_s, states)
         decided = policy.decide(Observation(seen, measurer.update(seen, plan), plan, budget=policy.goal.budget))
     assert [type(each) for each in decided] == [Hold, Hold]
-    assert decided[0].reason == "what waits at two could not be measured"
+    assert decided[0].reason == "the backlog of two was not measured: hold"
 
 
 def test_without_any_input_measured_it_holds() -> None:
@@ -166,7 +167,7 @@ def test_without_any_input_measured_it_holds() -> None:
     for time_s in (0, 1):
         seen = Snapshot(time_s, ())
         decided = policy.decide(Observation(seen, measurer.update(seen, plan), plan, budget=policy.goal.budget))
-    assert {each.reason for each in decided} == {"the input could not be measured yet"}
+    assert {each.reason for each in decided} == {"the input was not measured yet: hold"}
 
 
 def test_a_fallback_to_basic_is_said_in_the_reason() -> None:
@@ -177,7 +178,7 @@ def test_a_fallback_to_basic_is_said_in_the_reason() -> None:
 def test_a_change_under_way_is_waited_for() -> None:
     decided = decisions(FakePlant(LINE, arrival_rate=300, settle_s=25), Goal(LINE), "psps", 20, td="10s")
     assert isinstance(decided[10][0], Scale)
-    assert decided[20][0].reason == "a change is still under way"
+    assert decided[20][0].reason == "settling after the last action: hold"
 
 
 def busy(
@@ -212,7 +213,11 @@ def test_records_are_spread_as_told_from_the_first_turn_on(grouping: str) -> Non
     seen = Snapshot(0.0, (OperatorState("one", grouping="round-robin"), OperatorState("two")))
     plan, offered = Plan.initial(LINE), Capabilities(groupings={"one": ("round-robin", grouping)})
     [decided] = policy.decide(Observation(seen, measures, plan, capabilities=offered))
-    assert decided == Regroup(operator="one", grouping=grouping, reason="records are spread by round-robin")
+    assert decided == Regroup(
+        operator="one",
+        grouping=grouping,
+        reason=f"records are spread by round-robin, {grouping} is configured: regroup",
+    )
     assert list(policy.decide(Observation(seen, measures, plan.after(decided), capabilities=offered))) == []
 
 

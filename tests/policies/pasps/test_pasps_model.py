@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.plan import Plan
 from rheostat.policies.observation import Observation
-from rheostat.policies.pasps.execution_time import ExecutionTimes
-from rheostat.policies.pasps.replicas import Need, load, within
-from rheostat.policies.pasps.samples import InputSamples
-from rheostat.policies.pasps.shares import Shares
+from rheostat.policies.pasps.input_samples import InputSamples
+from rheostat.policies.pasps.measured_times import ExecutionTimes
+from rheostat.policies.pasps.replicas import ReplicaNeed, load, within_budget
+from rheostat.policies.pasps.stream_shares import StreamShares
 from rheostat.snapshot import OperatorState, Snapshot, StreamState
 from rheostat.topology import Operator, Source, Topology
 
@@ -55,11 +55,11 @@ def observation(
 
 
 def test_figure_4_twenty_events_a_second_need_two_one_and_four_replicas() -> None:
-    assert [Need(load(20, et_s, 1.0)).replicas for et_s in (0.100, 0.050, 0.200)] == [2, 1, 4]
+    assert [ReplicaNeed(load(20, et_s, 1.0)).replicas for et_s in (0.100, 0.050, 0.200)] == [2, 1, 4]
 
 
 def test_figure_6_of_a_hundred_events_70_30_and_58_reach_the_others() -> None:
-    events = Shares(FIGURE_6).events(100, {})
+    events = StreamShares(FIGURE_6).events(100, {})
     assert events == pytest.approx({"o1": 100, "o2": 70, "o3": 30, "o4": 58})
 
 
@@ -74,52 +74,52 @@ def test_figure_6_from_what_went_over_the_streams() -> None:
             Operator("o4", inputs=["o2", "o3"]),
         ],
     )
-    shares = Shares(declared_wrongly)
+    shares = StreamShares(declared_wrongly)
     rows = {("input", "o1"): 0, ("o1.two", "o2"): 0, ("o1.three", "o3"): 0, ("o2", "o4"): 0, ("o3", "o4"): 0}
-    shares.see(snapshot(0, {"o1": 0, "o2": 0, "o3": 0, "o4": 0}, rows))
-    shares.turn()
+    shares.update(snapshot(0, {"o1": 0, "o2": 0, "o3": 0, "o4": 0}, rows))
+    shares.end_interval()
     rows = {("input", "o1"): 200, ("o1.two", "o2"): 140, ("o1.three", "o3"): 60, ("o2", "o4"): 48, ("o3", "o4"): 60}
-    shares.see(snapshot(30, {"o1": 200, "o2": 120, "o3": 60, "o4": 100}, rows))
-    shares.turn()
+    shares.update(snapshot(30, {"o1": 200, "o2": 120, "o3": 60, "o4": 100}, rows))
+    shares.end_interval()
     assert shares.events(100, {}) == pytest.approx({"o1": 100, "o2": 70, "o3": 30, "o4": 58})
 
 
 def test_queued_events_fall_through_the_topology_like_dominoes_and_a_diamond_counts_none_twice() -> None:
-    events = Shares(FIGURE_6).events(0, {"o1": 100, "o2": 10})
+    events = StreamShares(FIGURE_6).events(0, {"o1": 100, "o2": 10})
     assert events == pytest.approx({"o1": 100, "o2": 80, "o3": 30, "o4": 0.4 * 80 + 30})
 
 
 def test_a_loop_gets_what_comes_round_again() -> None:
-    assert Shares(LOOP).events(100, {"work": 10}) == pytest.approx({"work": 220, "end": 220})
+    assert StreamShares(LOOP).events(100, {"work": 10}) == pytest.approx({"work": 220, "end": 220})
 
 
 def test_an_operator_that_processed_nothing_keeps_its_last_share() -> None:
-    shares = Shares(LINE)
-    shares.see(snapshot(0, {"one": 0, "two": 0}, {("input", "one"): 0, ("one", "two"): 0}))
-    shares.turn()
-    shares.see(snapshot(30, {"one": 100, "two": 0}, {("input", "one"): 100, ("one", "two"): 25}))
-    shares.turn()
-    shares.see(snapshot(60, {"one": 100, "two": 0}, {("input", "one"): 100, ("one", "two"): 25}))
-    shares.turn()
+    shares = StreamShares(LINE)
+    shares.update(snapshot(0, {"one": 0, "two": 0}, {("input", "one"): 0, ("one", "two"): 0}))
+    shares.end_interval()
+    shares.update(snapshot(30, {"one": 100, "two": 0}, {("input", "one"): 100, ("one", "two"): 25}))
+    shares.end_interval()
+    shares.update(snapshot(60, {"one": 100, "two": 0}, {("input", "one"): 100, ("one", "two"): 25}))
+    shares.end_interval()
     assert shares.events(100, {})["two"] == pytest.approx(25)
 
 
 def test_a_counter_that_fell_leaves_its_share_as_it_was() -> None:
-    shares = Shares(LINE)
-    shares.see(snapshot(0, {"one": 100, "two": 0}, {("input", "one"): 100, ("one", "two"): 50}))
-    shares.turn()
-    shares.see(snapshot(30, {"one": 10, "two": 0}, {("input", "one"): 200, ("one", "two"): 60}))
-    shares.turn()
+    shares = StreamShares(LINE)
+    shares.update(snapshot(0, {"one": 100, "two": 0}, {("input", "one"): 100, ("one", "two"): 50}))
+    shares.end_interval()
+    shares.update(snapshot(30, {"one": 10, "two": 0}, {("input", "one"): 200, ("one", "two"): 60}))
+    shares.end_interval()
     assert shares.events(100, {})["two"] == pytest.approx(100)
 
 
 def test_shares_that_would_never_die_out_are_not_believed() -> None:
-    shares = Shares(LOOP)
+    shares = StreamShares(LOOP)
     rows = {("input", "work"): 0, ("work.again", "work"): 0, ("work.done", "end"): 0}
-    shares.see(snapshot(0, {"work": 0}, rows))
-    shares.turn()
-    shares.see(snapshot(30, {"work": 10}, {**rows, ("work.again", "work"): 10, ("work.done", "end"): 10}))
-    shares.turn()
+    shares.update(snapshot(0, {"work": 0}, rows))
+    shares.end_interval()
+    shares.update(snapshot(30, {"work": 10}, {**rows, ("work.again", "work"): 10, ("work.done", "end"): 10}))
+    shares.end_interval()
     assert shares.events(100, {}) == pytest.approx({"work": 200, "end": 200})
 
 
@@ -127,18 +127,18 @@ def test_shares_that_would_never_die_out_are_not_believed() -> None:
 def test_a_stream_that_could_not_be_read_keeps_its_share_and_does_not_seem_empty(
     unread: dict[tuple[str, str], None],
 ) -> None:
-    shares = Shares(LINE)
+    shares = StreamShares(LINE)
     for time_s, completed, rows in ((0, 0, 0), (30, 100, 25)):
-        shares.see(snapshot(time_s, {"one": completed}, {("one", "two"): rows}))
-        shares.turn()
-    shares.see(snapshot(60, {"one": 200}, unread))
-    shares.turn()
+        shares.update(snapshot(time_s, {"one": completed}, {("one", "two"): rows}))
+        shares.end_interval()
+    shares.update(snapshot(60, {"one": 200}, unread))
+    shares.end_interval()
     assert shares.events(100, {})["two"] == pytest.approx(25)
-    shares.see(snapshot(90, {"one": 300}, {("one", "two"): 100}))
-    shares.turn()
+    shares.update(snapshot(90, {"one": 300}, {("one", "two"): 100}))
+    shares.end_interval()
     assert shares.events(100, {})["two"] == pytest.approx(25), "75 rows came since second 30, of 200 records"
-    shares.see(snapshot(120, {"one": 400}, {("one", "two"): 150}))
-    shares.turn()
+    shares.update(snapshot(120, {"one": 400}, {("one", "two"): 150}))
+    shares.end_interval()
     assert shares.events(100, {})["two"] == pytest.approx(50)
 
 
@@ -155,64 +155,64 @@ TWO_SOURCES = Topology(
 
 
 def test_several_sources_share_the_input_as_they_did_in_the_last_interval() -> None:
-    shares = Shares(TWO_SOURCES)
-    shares.see(snapshot(0, {}, {("a", "x"): 0, ("b", "y"): 0}))
-    shares.turn()
-    shares.see(snapshot(30, {}, {("a", "x"): 30, ("b", "y"): 90}))
-    shares.turn()
+    shares = StreamShares(TWO_SOURCES)
+    shares.update(snapshot(0, {}, {("a", "x"): 0, ("b", "y"): 0}))
+    shares.end_interval()
+    shares.update(snapshot(30, {}, {("a", "x"): 30, ("b", "y"): 90}))
+    shares.end_interval()
     assert shares.events(100, {}) == pytest.approx({"x": 25, "y": 75, "z": 100})
-    shares.see(snapshot(60, {}, {("a", "x"): 60}))
-    shares.turn()
+    shares.update(snapshot(60, {}, {("a", "x"): 60}))
+    shares.end_interval()
     assert shares.events(100, {}) == pytest.approx({"x": 25, "y": 75, "z": 100}), "what b sent is not known"
 
 
 def test_samples_are_of_equal_length_whenever_measurements_come() -> None:
     samples = InputSamples(1.0, 10)
-    samples.see(observation(0.0, None))
-    samples.see(observation(0.5, 10))
-    samples.see(observation(2.5, 20))
+    samples.update(observation(0.0, None))
+    samples.update(observation(0.5, 10))
+    samples.update(observation(2.5, 20))
     assert samples.window() == pytest.approx([15, 20])
-    samples.see(observation(3.0, 40))
+    samples.update(observation(3.0, 40))
     assert samples.window() == pytest.approx([15, 20, 30])
 
 
 def test_a_measurement_covers_the_time_of_those_that_failed_before_it() -> None:
     samples = InputSamples(1.0, 10)
     for time_s, rate in ((0, None), (1, 5), (2, None), (3, None), (4, 8)):
-        samples.see(observation(time_s, rate))
+        samples.update(observation(time_s, rate))
     assert samples.window() == pytest.approx([5, 8, 8, 8])
 
 
 def test_only_the_last_samples_are_kept() -> None:
     samples = InputSamples(0.1, 3)
-    samples.see(observation(0.0, None))
+    samples.update(observation(0.0, None))
     for turn in range(1, 8):
-        samples.see(observation(0.1 * turn, float(turn)))
+        samples.update(observation(0.1 * turn, float(turn)))
     assert samples.window() == pytest.approx([5, 6, 7])
 
 
 def test_execution_times_are_calibrated_first_and_measured_then() -> None:
     times = ExecutionTimes({"one": 0.5})
     assert (times.of("one"), times.of("two")) == (0.5, None)
-    times.see(observation(1, 10, one=OperatorMeasures(completion_rate=10, service_rate=10)))
-    times.see(observation(2, 10, one=OperatorMeasures(completion_rate=30, service_rate=5)))
-    times.see(observation(3, 10, one=OperatorMeasures(completion_rate=0, service_rate=None)))
+    times.update(observation(1, 10, one=OperatorMeasures(completion_rate=10, service_rate=10)))
+    times.update(observation(2, 10, one=OperatorMeasures(completion_rate=30, service_rate=5)))
+    times.update(observation(3, 10, one=OperatorMeasures(completion_rate=0, service_rate=None)))
     assert times.of("one") == 0.5
-    times.turn()
+    times.end_interval()
     assert times.of("one") == pytest.approx((10 * 0.1 + 30 * 0.2) / 40)
-    times.turn()
+    times.end_interval()
     assert times.of("one") == pytest.approx(0.175)
-    times.see(observation(4, 10, one=OperatorMeasures(completion_rate=10, service_rate=4)))
-    times.turn()
+    times.update(observation(4, 10, one=OperatorMeasures(completion_rate=10, service_rate=4)))
+    times.end_interval()
     assert times.of("one") == pytest.approx(0.25), "what was before the last interval counts no more"
 
 
 def test_replicas_are_at_least_one_and_at_most_the_pool() -> None:
-    assert Need(0.0).replicas == 1
-    assert Need(0.0, least=2).replicas == 2
-    assert Need(7.3, most=5).replicas == 5
-    assert Need(3 + 1e-12).replicas == 3
-    assert Need(3.001).replicas == 4
+    assert ReplicaNeed(0.0).replicas == 1
+    assert ReplicaNeed(0.0, least=2).replicas == 2
+    assert ReplicaNeed(7.3, most=5).replicas == 5
+    assert ReplicaNeed(3 + 1e-12).replicas == 3
+    assert ReplicaNeed(3.001).replicas == 4
 
 
 LOADS = st.lists(st.floats(0.01, 6), min_size=1, max_size=4)
@@ -220,8 +220,8 @@ LOADS = st.lists(st.floats(0.01, 6), min_size=1, max_size=4)
 
 @given(loads=LOADS, total=st.integers(4, 12))
 def test_a_short_budget_keeps_the_fullest_pool_as_little_full_as_possible(loads: list[float], total: int) -> None:
-    needs = [Need(load) for load in loads]
-    given_out = within(needs, total)
+    needs = [ReplicaNeed(load) for load in loads]
+    given_out = within_budget(needs, total)
     wanted = [need.replicas for need in needs]
     assert sum(given_out) == min(total, sum(wanted))
 
@@ -233,4 +233,4 @@ def test_a_short_budget_keeps_the_fullest_pool_as_little_full_as_possible(loads:
 
 
 def test_infinite_pools_have_no_bound() -> None:
-    assert Need(1e6, most=math.inf).replicas == 1_000_000
+    assert ReplicaNeed(1e6, most=math.inf).replicas == 1_000_000

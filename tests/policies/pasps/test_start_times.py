@@ -6,8 +6,8 @@ import pytest
 from rheostat.errors import ConfigError
 from rheostat.experiments.scenario import ScenarioFile, make_scenario
 from rheostat.experiments.simulate import simulate
+from rheostat.policies.pasps.measured_times import StartTimes
 from rheostat.policies.pasps.options import PaSpsOptions
-from rheostat.policies.pasps.start_times import StartTimes
 from rheostat.snapshot import ExecutorPhase, ExecutorState, Snapshot
 
 REQUESTED, STARTING, WARM, ACTIVE = (
@@ -23,7 +23,7 @@ def seen(*course: tuple[float, dict[int, ExecutorPhase]]) -> float:
     starts = StartTimes()
     for time_s, phases in course:
         executors = tuple(ExecutorState("pool", number, phase) for number, phase in phases.items())
-        starts.see(Snapshot(time_s, (), executors))
+        starts.update(Snapshot(time_s, (), executors))
     return starts.longest_s
 
 

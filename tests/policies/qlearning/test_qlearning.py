@@ -54,7 +54,7 @@ def test_of_equal_values_the_fewest_executors_are_taken():
 
 
 def test_a_stream_that_teaches_nothing_is_refused():
-    with pytest.raises(ConfigError, match="a stream of 1 periods teaches nothing"):
+    with pytest.raises(ConfigError, match="a stream of 1 periods is too short"):
         train([5.0], 10.0, Lesson(most=4))
     with pytest.raises(ConfigError, match="service rate 0"):
         train([5.0, 6.0], 0, Lesson(most=4))
@@ -75,7 +75,7 @@ def test_a_table_is_read_as_it_was_written(tmp_path):
 
 def test_what_is_no_table_is_refused(tmp_path):
     (tmp_path / "bad.json").write_text('{"work": {"step": -1, "levels": []}}')
-    with pytest.raises(ConfigError, match="is not a table of learned degrees"):
+    with pytest.raises(ConfigError, match="is not a learned table"):
         read_table(str(tmp_path / "bad.json"))
     with pytest.raises(ConfigError, match="cannot be read"):
         read_table(str(tmp_path / "missing.json"))
@@ -104,13 +104,13 @@ def test_it_gives_the_degree_that_was_learned_for_the_rate():
     decided = decide(25.0)
     assert isinstance(decided, Scale)
     assert decided.executors == 3
-    assert decided.reason == "3 executors paid best at 25 records/s"
+    assert decided.reason == "input 25 records/s, 3 executors by the table: scale out 1 -> 3"
     assert isinstance(decide(15.0, size=2), Hold)
 
 
 def test_it_holds_while_a_change_settles_or_the_rate_is_not_known():
-    assert decide(25.0, settling=["work"]).reason == "a change is still under way"
-    assert decide(None).reason == "the input rate of 'work' could not be measured"
+    assert decide(25.0, settling=["work"]).reason == "settling after the last action: hold"
+    assert decide(None).reason == "the input rate of 'work' was not measured: hold"
 
 
 def test_bounds_limit_it():

@@ -19,14 +19,12 @@ from rheostat.placement import (
     TaskGraph,
     UtilisationLimits,
 )
-from rheostat.policies.rastream.fewest_moves import staying
-from rheostat.policies.rastream.measured_problem import take
-from rheostat.policies.rastream.monitor import Member, Monitor
+from rheostat.policies.rastream.benefit import judge
+from rheostat.policies.rastream.executor_load import ResourcePrices
+from rheostat.policies.rastream.measured_placement import measure_placement
+from rheostat.policies.rastream.monitor import ExecutorKey, FrameMonitor
 from rheostat.policies.rastream.options import RaStreamOptions
-from rheostat.policies.rastream.prices import Prices
-from rheostat.policies.rastream.repair import mended
-from rheostat.policies.rastream.reserve import with_reserve
-from rheostat.policies.rastream.worth import judge
+from rheostat.policies.rastream.replanning import repaired, with_fewest_moves, with_reserve
 from rheostat.policies.registry import make_policy
 from rheostat.sla import Goal
 
@@ -46,7 +44,7 @@ def test_the_first_plan_comes_when_the_frame_is_full_and_frees_nodes():
 def test_before_that_it_holds_and_says_why():
     _, decisions = run(ra_stream(), Cluster(), 5)
     assert all(isinstance(decision, Hold) for decision in decisions)
-    assert "the frame of measurements is not full yet" in decisions[0].reason
+    assert "the first frame of measurements is not complete: keep the placement" in decisions[0].reason
 
 
 def test_it_spreads_out_when_the_rate_rises_and_comes_back_when_it_falls():
@@ -88,7 +86,7 @@ def test_a_rate_that_changes_little_changes_nothing():
     cluster.rate = 110.0
     acts, decisions = run(policy, cluster, 40)
     assert acts == []
-    assert "the rate is that of the last plan" in decisions[0].reason
+    assert "the rate has not changed" in decisions[0].reason
 
 
 def test_after_a_change_of_the_rate_it_waits_for_a_whole_frame_of_the_new_one():
@@ -107,7 +105,7 @@ def test_equal_observations_give_equal_decisions():
 
 def test_without_nodes_it_says_that_nothing_can_be_placed():
     _, decisions = run(ra_stream(), Cluster(known_nodes=False), 20)
-    assert "the plant does not tell its nodes" in decisions[0].reason
+    assert "the plant reports no nodes" in decisions[0].reason
 
 
 def test_while_a_change_is_under_way_it_waits_and_measures_anew():
@@ -138,7 +136,7 @@ def test_executors_that_come_or_go_are_a_reason_to_plan():
     idle = next(node for node in cluster.nodes if node not in {spot for spot, _ in cluster.spots.values()})
     cluster.spots["a", 2] = (idle, 99)
     acts, _ = run(policy, cluster, 30)
-    assert "executors have come or gone" in acts[0][1][0].reason
+    assert "executors were added or removed: move executors, " in acts[0][1][0].reason
     assert cluster.nodes_used() == 1
 
 
@@ -148,7 +146,7 @@ def test_measures_are_smoothed_as_the_scaling_policy_asks():
 
 
 def test_it_does_not_ask_itself_how_many_executors_there_should_be():
-    with pytest.raises(ConfigError, match="would ask itself"):
+    with pytest.raises(ConfigError, match="is this policy itself"):
         ra_stream(scaling="ra-stream")
 
 
@@ -173,19 +171,19 @@ def test_other_algorithms_can_take_its_place(algorithm):
 
 
 def picture_of(cluster, **options):
-    monitor, told = Monitor(10.0), RaStreamOptions(**options)
+    monitor, told = FrameMonitor(10.0), RaStreamOptions(**options)
     for _ in range(12):
         seen = cluster.observe()
-        monitor.see(seen)
-    return take(CHAIN, seen, monitor, Prices(), told)
+        monitor.update(seen)
+    return measure_placement(CHAIN, seen, monitor, ResourcePrices(), told)
 
 
 def test_the_picture_has_measured_rates_and_demands():
-    picture = picture_of(Cluster(rate=100.0, work_s=0.004))
-    assert picture.members == (Member("a", 0), Member("a", 1), Member("b", 0), Member("b", 1))
-    assert picture.problem.graph.demands[:, 0] == pytest.approx(np.full(4, 0.2), rel=0.02)
-    assert picture.problem.graph.rates == pytest.approx(np.full(4, 25.0), rel=0.02)
-    assert picture.now.nodes_used == 4
+    measured = picture_of(Cluster(rate=100.0, work_s=0.004))
+    assert measured.members == (ExecutorKey("a", 0), ExecutorKey("a", 1), ExecutorKey("b", 0), ExecutorKey("b", 1))
+    assert measured.problem.graph.demands[:, 0] == pytest.approx(np.full(4, 0.2), rel=0.02)
+    assert measured.problem.graph.rates == pytest.approx(np.full(4, 25.0), rel=0.02)
+    assert measured.now.nodes_used == 4
 
 
 def test_resources_that_are_not_measured_leave_their_weight_to_the_others():
@@ -222,12 +220,12 @@ def placement(scheme, processes=None, *, needs=(0.3, 0.3, 0.3), rates=((0, 1, 10
 @pytest.mark.parametrize(
     ("now", "then", "go", "why"),
     [
-        ([0, 0, 1], [0, 0, 1], False, "where it should be"),
-        ([0, 0, 0], [0, 0, 1], True, "1 node fewer too full"),
+        ([0, 0, 1], [0, 0, 1], False, "no executor would move"),
+        ([0, 0, 0], [0, 0, 1], True, "1 overloaded node fewer"),
         ([0, 1, 2], [0, 0, 2], True, "2 nodes instead of 3"),
-        ([0, 0, 1], [0, 1, 2], False, "1 nodes more would relieve none"),
+        ([0, 0, 1], [0, 1, 2], False, "1 more nodes would relieve no overloaded node"),
         ([0, 1, 1], [0, 0, 1], True, "82% less communication|90% less communication"),
-        ([0, 0, 1], [1, 1, 0], False, "not more than the margin"),
+        ([0, 0, 1], [1, 1, 0], False, "is within the margin"),
     ],
 )
 def test_a_plan_is_judged_by_relief_then_nodes_then_communication(now, then, go, why):
@@ -244,21 +242,21 @@ def test_a_node_that_is_too_full_by_a_trifle_is_left_alone():
 
 def test_less_beyond_the_limits_is_relief_although_as_many_nodes_are_too_full():
     now, then = (placement(scheme, needs=(0.5,) * 6, rates=()) for scheme in ([0, 0, 0, 0, 1, 1], [0, 0, 1, 1, 2, 2]))
-    assert judge(now, then, RaStreamOptions()) == (True, "50% less is asked of nodes beyond their limits")
-    assert judge(then, now, RaStreamOptions()) == (False, "more would be asked of nodes that are too full")
+    assert judge(now, then, RaStreamOptions()) == (True, "50% less load on overloaded nodes")
+    assert judge(then, now, RaStreamOptions()) == (False, "it would load overloaded nodes more")
 
 
 def test_moves_that_cost_more_than_they_bring_are_not_made():
     short = RaStreamOptions(horizon="1s", pause="4s")
     assert not judge(placement([0, 1, 2]), placement([0, 0, 2]), short).go
-    assert "lost again by the moves" in judge(placement([0, 1, 1]), placement([0, 0, 1]), short).why
+    assert "would not outweigh moving" in judge(placement([0, 1, 1]), placement([0, 0, 1]), short).why
 
 
 def test_what_need_not_move_stays():
     now = placement([0, 0, 1])
     then = placement([1, 1, 0])
-    assert staying(now, then).nodes_used == 2
-    spared = staying(
+    assert with_fewest_moves(now, then).nodes_used == 2
+    spared = with_fewest_moves(
         placement([0, 1, 1, 0], needs=(0.2,) * 4, rates=()), placement([0, 1, 0, 1], needs=(0.2,) * 4, rates=())
     )
     assert spared.scheme.tolist() == [0, 1, 1, 0]
@@ -270,19 +268,19 @@ COSTS = RaStreamOptions().costs
 def test_a_full_node_is_mended_by_the_move_that_costs_least():
     now = placement([0, 0, 0, 1], needs=(0.3,) * 4, rates=((0, 1, 10.0), (2, 3, 1.0)))
     fresh = placement([1, 1, 2, 2], needs=(0.3,) * 4, rates=((0, 1, 10.0), (2, 3, 1.0)))
-    assert mended(now, fresh, COSTS, 0.1).scheme.tolist() == [0, 0, 1, 1]
+    assert repaired(now, fresh, COSTS, 0.1).scheme.tolist() == [0, 0, 1, 1]
 
 
 def test_a_fresh_plan_is_preferred_that_needs_another_number_of_nodes_or_much_less_communication():
     now = placement([0, 1, 1])
-    assert mended(now, placement([0, 0, 1]), COSTS, 0.1) is None
-    assert mended(now, placement([0, 0, 1]), COSTS, 0.95).scheme.tolist() == [0, 1, 1]
-    assert mended(now, placement([0, 1, 2]), COSTS, 1.0) is None
+    assert repaired(now, placement([0, 0, 1]), COSTS, 0.1) is None
+    assert repaired(now, placement([0, 0, 1]), COSTS, 0.95).scheme.tolist() == [0, 1, 1]
+    assert repaired(now, placement([0, 1, 2]), COSTS, 1.0) is None
 
 
 def test_nothing_is_mended_where_there_is_no_room():
     now = placement([0, 0, 0, 1], needs=(0.6,) * 4, nodes=2)
-    assert mended(now, placement([0, 0, 1, 1], needs=(0.6,) * 4, nodes=2), COSTS, 0.1) is None
+    assert repaired(now, placement([0, 0, 1, 1], needs=(0.6,) * 4, nodes=2), COSTS, 0.1) is None
 
 
 def test_a_plan_has_some_reserve_but_no_task_outgrows_the_largest_node():
@@ -303,4 +301,4 @@ def test_nothing_is_placed_or_fused_on_a_plant_that_cannot():
     cluster.capabilities = Capabilities()
     decided = [decision for _ in range(12) for decision in policy.decide(cluster.observe())]
     assert {decision.kind for decision in decided} == {"hold"}
-    assert decided[-1].reason.endswith("the plant cannot put executors on nodes")
+    assert decided[-1].reason.endswith("the plant cannot place executors")

@@ -7,7 +7,7 @@ from placement_observations import CHAIN, Cluster
 from rheostat.decision import Fuse, Location, Place, Split
 from rheostat.policies.observation import Observation
 from rheostat.policies.rastream.fusing import fusing, splitting_first
-from rheostat.policies.rastream.monitor import Monitor
+from rheostat.policies.rastream.monitor import FrameMonitor
 from rheostat.policies.registry import make_policy
 from rheostat.sla import Goal
 from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState, OperatorState, Snapshot, StreamState
@@ -18,17 +18,17 @@ MOST_BUSY = 0.7
 
 def seen(**options):
     """A cluster, the last look at it, and what was monitored in a few."""
-    cluster, monitor = Cluster(**options), Monitor(3.0)
+    cluster, monitor = Cluster(**options), FrameMonitor(3.0)
     for _ in range(5):
         observation = cluster.observe()
-        monitor.see(observation)
+        monitor.update(observation)
     return cluster, observation, monitor
 
 
 def test_neighbours_on_one_node_are_fused_in_the_pool_of_the_second():
     _, observation, monitor = seen(nodes=1, executors=1, rate=50.0)
     decided = fusing(CHAIN, observation, monitor, MOST_BUSY)
-    reason = "'a' and 'b' are in one place, which is busy for 40% with both"
+    reason = "'a' and 'b' are on one node, utilisation 40% <= 56% together: fuse, no records between processes"
     assert decided == [Fuse(operators=("a", "b"), reason=reason)]
 
 
@@ -71,13 +71,13 @@ def test_fused_operators_are_split_when_their_executors_get_too_busy(rate, split
     cluster, observation, monitor = seen(nodes=1, executors=1, rate=rate)
     observation = msgspec.structs.replace(observation, plan=fused_plan(cluster))
     decided = fusing(CHAIN, observation, monitor, MOST_BUSY)
-    reason = "the executors are busy for more than 70% of the time"
+    reason = "utilisation of the fused executors > 70%: split, with executors of their own"
     assert decided == ([Split(operators=("a", "b"), executors=1, reason=reason)] if splits else [])
 
 
 def test_what_is_not_known_is_not_fused():
     _, observation, _ = seen(nodes=1, executors=1, rate=50.0)
-    assert fusing(CHAIN, observation, Monitor(3.0), MOST_BUSY) == []
+    assert fusing(CHAIN, observation, FrameMonitor(3.0), MOST_BUSY) == []
 
 
 @pytest.mark.parametrize(("told", "decided"), [({"fuse": True}, ["fuse"]), ({}, [])])

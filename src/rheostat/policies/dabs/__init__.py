@@ -1,1 +1,1 @@
-"""DABS-Storm: AUTOSCALE+ for the degree of operators, OSG for the balance within them (see `policy`)."""
+"""DABS-Storm: AUTOSCALE+ for the number of executors, OSG for the balance between them (see `policy`)."""

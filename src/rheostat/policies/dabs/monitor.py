@@ -1,4 +1,4 @@
-"""The monitoring window: snapshots at equal distances over one iteration, all under the same allocation."""
+"""Monitoring window: snapshots at equal distances over one iteration, all under the same allocation."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -9,15 +9,11 @@ from rheostat.duration import human
 from rheostat.names import OperatorName, PoolName
 from rheostat.policies.dabs.options import DabsOptions
 from rheostat.policies.interval_timer import IntervalTimer
-from rheostat.policies.observation import Observation
+from rheostat.policies.observation import NotMeasuredError, Observation
 from rheostat.snapshot import ExecutorState, OperatorState, Snapshot
 
 Rows = dict[tuple[str, OperatorName], int | None]
-"""What went over each stream so far, by its name and its reader."""
-
-
-class NotKnownError(Exception):
-    """Something that AUTOSCALE+ needs was not measured."""
+"""Rows on each stream so far, by its name and its reader."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +31,7 @@ class Iteration:
         return self.snapshots[-1]
 
     def arrival_rates(self, operator: OperatorName) -> list[float]:
-        """Records per second that came to `operator` from each sample to the next: not all last equally long."""
+        """Records per second that arrived at `operator` from each sample to the next: they need not be equally long."""
         what = f"arrivals at {operator!r}"
         counts = [_known(self._operator(snapshot, operator).arrived, what) for snapshot in self.snapshots]
         came = [_grown(one, other, what) for one, other in pairwise(counts)]
@@ -49,10 +45,10 @@ class Iteration:
         return self._over("useful time", operator, "busy_s")
 
     def pending(self, operator: OperatorName) -> float:
-        return _known(self._operator(self.now, operator).queued, f"the queue of {operator!r}")
+        return _known(self._operator(self.now, operator).queued, f"the backlog of {operator!r}")
 
     def rows(self, stream: str, consumer: OperatorName) -> float | None:
-        """What went over a stream; None where that is not measured."""
+        """Rows on a stream; None where that was not measured."""
         first, last = (rows.get((stream, consumer)) for rows in self._rows_at_ends)
         return None if first is None or last is None or last < first else float(last - first)
 
@@ -84,31 +80,31 @@ class Iteration:
         return snapshot.operators.get(name) or OperatorState(name)
 
 
-class Monitor:
-    """Collects snapshots. Monitoring is off while a change settles (DABS-Storm, footnote 3), and begins anew then."""
+class IterationMonitor:
+    """Collects snapshots. While a pool is settling monitoring is off (DABS-Storm, footnote 3); it starts again then."""
 
     def __init__(self, options: DabsOptions) -> None:
         self._options = options
         self._snapshots: deque[Snapshot] = deque(maxlen=options.samples + 1)
-        self._beat = IntervalTimer(options.sample_s)
+        self._timer = IntervalTimer(options.sample_s)
         self._sizes: dict[PoolName, tuple[int, ...]] | None = None
 
-    def see(self, observation: Observation) -> None:
-        """One more moment, to be told of every one."""
+    def update(self, observation: Observation) -> None:
+        """Add one more turn; every turn must be added."""
         sizes = {name: pool.executors for name, pool in observation.plan.pools.items()}
         if observation.settling or sizes != self._sizes:
             self._snapshots.clear()
-            self._beat = IntervalTimer(self._options.sample_s)
+            self._timer = IntervalTimer(self._options.sample_s)
         self._sizes = sizes
         if not observation.settling and self._is_due(observation.snapshot.time_s):
             self._snapshots.append(observation.snapshot)
 
-    def blind(self) -> str | None:
-        """Why there is no whole iteration to look at, or None."""
+    def why_wait(self) -> str | None:
+        """Why there is no complete iteration, or None."""
         missing = self._options.samples + 1 - len(self._snapshots)
         if missing <= 0:
             return None
-        return f"monitors for {human(missing * self._options.sample_s)} more until an iteration is complete"
+        return f"no complete iteration yet: hold for {human(missing * self._options.sample_s)}"
 
     def iteration(self) -> Iteration:
         return Iteration(tuple(self._snapshots))
@@ -118,7 +114,7 @@ class Monitor:
         return bool(self._snapshots) and self._snapshots[-1].time_s == time_s
 
     def _is_due(self, time_s: float) -> bool:
-        return self._beat.due(time_s) or not self._snapshots
+        return self._timer.due(time_s) or not self._snapshots
 
 
 def _rows(snapshot: Snapshot) -> Rows:
@@ -127,11 +123,11 @@ def _rows(snapshot: Snapshot) -> Rows:
 
 def _known(value: float | None, what: str) -> float:
     if value is None:
-        raise NotKnownError(f"{what} could not be measured")
+        raise NotMeasuredError(f"{what} not measured: hold")
     return float(value)
 
 
 def _grown(first: float, last: float, what: str) -> float:
     if last < first:
-        raise NotKnownError(f"the counter of {what} fell from {first:g} to {last:g}")
+        raise NotMeasuredError(f"the counter of {what} fell from {first:g} to {last:g}: hold")
     return last - first

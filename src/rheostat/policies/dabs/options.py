@@ -1,4 +1,4 @@
-"""DABS-Storm's parameters (table 2), with what the paper leaves open."""
+"""Options of DABS-Storm (table 2), with those that the paper leaves open."""
 
 from typing import Annotated, Literal
 
@@ -8,14 +8,14 @@ from rheostat.duration import Duration, positive_seconds
 from rheostat.errors import ConfigError
 from rheostat.names import OperatorName
 from rheostat.policies.policy import PolicyOptions
-from rheostat.policies.regroup import Wanted
+from rheostat.policies.regroup import GroupingOption
 
 Told = msgspec.Meta
 Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
 
 
 class DabsOptions(PolicyOptions, frozen=True, kw_only=True):
-    """What DABS-Storm can be told. The paper gives neither Δ nor the reservations."""
+    """Options of DABS-Storm. The paper gives neither Δ nor the reservations."""
 
     sample: Annotated[Duration, Told(description="from one sample of the counters to the next")] = "10s"
     iteration: Annotated[
@@ -34,7 +34,7 @@ class DabsOptions(PolicyOptions, frozen=True, kw_only=True):
     reservation: Annotated[
         Share | dict[str, Share], Told(description="share of a core reserved for an executor, or by operator")
     ] = 1.0
-    grouping: Wanted = "osg"
+    grouping: GroupingOption = "osg"
 
     def __post_init__(self) -> None:
         samples = self.iteration_s / self.sample_s
@@ -58,5 +58,5 @@ class DabsOptions(PolicyOptions, frozen=True, kw_only=True):
         return round(self.iteration_s / self.sample_s)
 
     def reserved(self, operator: OperatorName) -> float:
-        """ResCPU of an executor of `operator`; a whole core unless told."""
+        """ResCPU of an executor of `operator`; a whole core by default."""
         return self.reservation.get(operator, 1.0) if isinstance(self.reservation, dict) else self.reservation

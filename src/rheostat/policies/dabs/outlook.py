@@ -1,16 +1,54 @@
-"""What the next iteration asks of each pool: volumes times processing times, against usable processors."""
+"""Outlook: what the next iteration asks of each pool, volumes times processing times, against usable cores."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rheostat.names import OperatorName
-from rheostat.policies.dabs.degree import Need
-from rheostat.policies.dabs.monitor import Iteration, NotKnownError
+from rheostat.policies.dabs.monitor import Iteration
 from rheostat.policies.dabs.options import DabsOptions
-from rheostat.policies.dabs.processors import Cores, usable_alone
+from rheostat.policies.dabs.usable_cores import UsableCores, usable_alone
 from rheostat.policies.dabs.volumes import Volume, VolumeEstimator
-from rheostat.policies.observation import PoolView
+from rheostat.policies.observation import NotMeasuredError, PoolView
 from rheostat.topology import Topology
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class ProcessorNeed:
+    """`work_s` is EstimInput × Lat: the processor time that the next iteration of `iteration_s` will need.
+
+    `usable` and `reserved` are shares of a core that one executor can count on, now and after any change.
+    """
+
+    work_s: float
+    iteration_s: float
+    usable: float
+    reserved: float
+    weight: float
+
+    @property
+    def ideal(self) -> float:
+        """idealK (eq. 10), with Capacity of eq. 9."""
+        return self.work_s / (self.iteration_s * self.usable)
+
+    @property
+    def degree(self) -> int:
+        """The smallest k' with EstimInput / ResCapacity ≤ k' (eq. 12, which prints k; ResCapacity is eq. 13)."""
+        needed = self.work_s / (self.iteration_s * self.reserved * self.weight)
+        return max(1, math.ceil(needed - _ROUNDING))
+
+    def beyond(self, executors: int, beta: float) -> int | None:
+        """The degree to change to when the ideal one leaves [βk, k]; None to hold.
+
+        A scale-in that reservations do not allow is none: λ weighs all of eq. 13 and only a part of eq. 7.
+        """
+        if self.ideal > executors + _ROUNDING:
+            return max(self.degree, executors + 1)
+        if self.ideal < beta * executors - _ROUNDING and self.degree < executors:
+            return self.degree
+        return None
 
 
 @dataclass(frozen=True)
@@ -19,15 +57,15 @@ class PoolNeed:
 
     volume: float
     pending: float
-    need: Need
+    need: ProcessorNeed
 
     def utilisation(self, size: int) -> float:
         """What is expected of so many executors."""
         return min(1.0, self.need.work_s / (self.need.iteration_s * size))
 
 
-class Outlooks:
-    """Turns iterations into outlooks. Remembers the last processing time of each operator."""
+class OutlookEstimator:
+    """Estimates the next iteration from the last one. Keeps the last processing time of each operator."""
 
     def __init__(self, topology: Topology, options: DabsOptions) -> None:
         self._topology, self._options = topology, options
@@ -35,12 +73,12 @@ class Outlooks:
         self._latencies_s: dict[OperatorName, float] = {}
 
     def after(self, iteration: Iteration) -> "Outlook":
-        """What `iteration` lets expect of the next one; fails with `NotKnownError` if volumes were not measured."""
+        """What is expected after `iteration`; fails with `NotMeasuredError` if volumes were not measured."""
         volumes = self._estimator.volumes(iteration)
         for operator in self._topology.operators:
             if (completed := iteration.completed(operator)) > 0:
                 self._latencies_s[operator] = iteration.busy_s(operator) / completed
-        return Outlook(iteration, volumes, dict(self._latencies_s), Cores(iteration), self._options)
+        return Outlook(iteration, volumes, dict(self._latencies_s), UsableCores(iteration), self._options)
 
 
 @dataclass(frozen=True)
@@ -50,7 +88,7 @@ class Outlook:
     iteration: Iteration
     volumes: Mapping[OperatorName, Volume]
     latencies_s: Mapping[OperatorName, float]
-    cores: Cores
+    cores: UsableCores
     options: DabsOptions
 
     def of(self, pool: PoolView) -> PoolNeed:
@@ -59,7 +97,7 @@ class Outlook:
         work_s = sum(self.volumes[name].expected * self._latency_s(name) for name in pool.operators)
         reserved = min(self.options.reserved(name) for name in pool.operators)
         usable = self._usable(pool, reserved)
-        need = Need(work_s, self.options.iteration_s, usable, reserved, self.options.weight)
+        need = ProcessorNeed(work_s, self.options.iteration_s, usable, reserved, self.options.weight)
         return PoolNeed(sum(v.expected for v in here), sum(v.pending for v in here), need)
 
     def _usable(self, pool: PoolView, reserved: float) -> float:
@@ -73,5 +111,5 @@ class Outlook:
     def _latency_s(self, operator: OperatorName) -> float:
         """Lat: useful time for one record, in the last iteration that completed any."""
         if operator not in self.latencies_s:
-            raise NotKnownError(f"{operator!r} has completed nothing yet: its processing time is not known")
+            raise NotMeasuredError(f"{operator!r} has completed nothing yet, its processing time is not known: hold")
         return self.latencies_s[operator]

@@ -1,4 +1,4 @@
-"""How many records each operator will have to process in the next iteration (DABS-Storm eq. 3 to 5)."""
+"""Volumes: the records that each operator has to process in the next iteration (DABS-Storm eq. 3 to 5)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

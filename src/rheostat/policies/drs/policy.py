@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from rheostat.decision import Decision
-from rheostat.describe import executors
+from rheostat.describe import executors, resize
 from rheostat.duration import human
 from rheostat.policies.drs.correction import Correction, correction_named
 from rheostat.policies.drs.measured_network import MeasuredNetwork, NetworkMeasurer
@@ -73,11 +73,7 @@ def _decisions(measured: MeasuredNetwork, proposal: Proposal, reason: str) -> li
 def _change(measured: MeasuredNetwork, proposal: Proposal) -> str:
     """ "scale out split 2 -> 3, scale in count 4 -> 3": the pools that change."""
     now, then = measured.running.by_name(), proposal.wanted.by_name()
-    changed = [
-        f"scale {'out' if then[name] > now[name] else 'in'} {name} {now[name]} -> {then[name]}"
-        for name in now
-        if now[name] != then[name]
-    ]
+    changed = [resize(now[name], then[name], name) for name in now if now[name] != then[name]]
     return ", ".join(changed[:_NAMED]) + (f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else "")
 
 

@@ -1,1 +1,1 @@
-"""PA-SPS (Wladdimiro et al., 2024): replicas from a forecast of the input, and PSPS, which expects what came last."""
+"""PA-SPS (Wladdimiro et al., 2024): replicas by a forecast of the input, and PSPS, its baseline."""

@@ -1,4 +1,4 @@
-"""What PA-SPS and PSPS can be told. The defaults are the paper's (section 4.1.4), where all replicas are warm."""
+"""Options of PA-SPS and PSPS. The defaults are the paper's (section 4.1.4), where all replicas are warm."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from rheostat.duration import Duration, human, positive_seconds, seconds
 from rheostat.errors import ConfigError
 from rheostat.forecast import make_model
 from rheostat.policies.policy import PolicyOptions
-from rheostat.policies.regroup import Wanted
+from rheostat.policies.regroup import GroupingOption
 
 Told = msgspec.Meta
 AUTO = "auto"
@@ -21,7 +21,9 @@ class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
     "load-aware".
     """
 
-    td: Annotated[Duration, Told(description="td, from one decision to the next, and how far ahead is looked")] = "30s"
+    td: Annotated[Duration, Told(description="td, the time between two decisions, and how far ahead to forecast")] = (
+        "30s"
+    )
     sample: Annotated[Duration, Told(description="how long the input is counted for one sample")] = "1s"
     window: Annotated[
         int, Told(ge=2, description="samples that a forecast is made from; no less than those of one td")
@@ -41,7 +43,7 @@ class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
         dict[str, Duration],
         Told(description="et of operators by name, as calibrated before the start; afterwards it is measured"),
     ] = {}
-    grouping: Wanted = "keep"
+    grouping: GroupingOption = "keep"
 
     def __post_init__(self) -> None:
         if self.steps < 1:
@@ -64,7 +66,7 @@ class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
 
     @property
     def samples(self) -> int:
-        """How many to look back: of a td that is longer than the window all, or Basic would repeat its end only."""
+        """How many to look back: all of a td that is longer than the window, or Basic would repeat its end only."""
         return max(self.window, self.steps)
 
 
@@ -81,8 +83,8 @@ class PaSpsOptions(PspsOptions, frozen=True, kw_only=True):
     lead: Annotated[
         Duration,
         Told(
-            description="how much further than td to look, for the busiest td there: replicas are there before a peak. "
-            '"auto": as long as executors were seen to take to start, which is nothing for warm ones'
+            description="how much further than td to forecast, for the busiest td: replicas are ready before a peak. "
+            '"auto": as long as executors take to start, which is nothing for warm ones'
         ),
     ] = AUTO
     plan_for: Annotated[
@@ -101,5 +103,5 @@ class PaSpsOptions(PspsOptions, frozen=True, kw_only=True):
 
     @property
     def lead_s(self) -> float | None:
-        """None when it is to be found out."""
+        """None when it is to be measured."""
         return None if self.lead == AUTO else seconds(self.lead, "lead")

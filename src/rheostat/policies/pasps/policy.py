@@ -1,4 +1,4 @@
-"""The MAPE loop: sample the input each turn; every td forecast it, and set the replicas that it will need."""
+"""PA-SPS and PSPS: sample the input at each turn; every td forecast it, and set the replicas that it will need."""
 
 import math
 from abc import abstractmethod
@@ -9,20 +9,19 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from rheostat.decision import Decision
-from rheostat.describe import executors
+from rheostat.describe import resize
 from rheostat.duration import human, positive_seconds
 from rheostat.forecast import Forecast, Forecaster, make_model
 from rheostat.forecast.model import Floats
 from rheostat.names import OperatorName
 from rheostat.policies.expectation import Expectation
 from rheostat.policies.interval_timer import IntervalTimer
-from rheostat.policies.observation import Observation, PoolView
-from rheostat.policies.pasps.execution_time import ExecutionTimes
+from rheostat.policies.observation import SETTLING, Observation, PoolView
+from rheostat.policies.pasps.input_samples import InputSamples
+from rheostat.policies.pasps.measured_times import ExecutionTimes, StartTimes
 from rheostat.policies.pasps.options import PaSpsOptions, PspsOptions
-from rheostat.policies.pasps.replicas import Need, load, within
-from rheostat.policies.pasps.samples import InputSamples
-from rheostat.policies.pasps.shares import Shares
-from rheostat.policies.pasps.start_times import StartTimes
+from rheostat.policies.pasps.replicas import ReplicaNeed, load, within_budget
+from rheostat.policies.pasps.stream_shares import StreamShares
 from rheostat.policies.policy import Policy
 from rheostat.policies.regroup import regroups
 from rheostat.sla import Goal
@@ -37,9 +36,9 @@ class ReplicasByForecast(Policy[AnyPspsOptions]):
         super().__init__(goal, options)
         self.expectation: Expectation | None = None
         self._forecaster = self._made_forecaster()
-        self._beat = IntervalTimer(self.options.td_s)
+        self._timer = IntervalTimer(self.options.td_s)
         self._input = InputSamples(self.options.sample_s, self.options.samples)
-        self._shares = Shares(goal.topology)
+        self._shares = StreamShares(goal.topology)
         goal.topology.operators.check(self.options.execution_time)
         calibrated = self.options.execution_time.items()
         self._times = ExecutionTimes({OperatorName(name): positive_seconds(time) for name, time in calibrated})
@@ -47,15 +46,15 @@ class ReplicasByForecast(Policy[AnyPspsOptions]):
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """Every td one decision for each pool.
 
-        In between nothing, but that records are to be spread in another way.
+        In between nothing, except regrouping.
         """
-        self._input.see(observation)
-        self._shares.see(observation.snapshot)
-        self._times.see(observation)
-        if not self._beat.due(observation.snapshot.time_s):
+        self._input.update(observation)
+        self._shares.update(observation.snapshot)
+        self._times.update(observation)
+        if not self._timer.due(observation.snapshot.time_s):
             return regroups(observation, self.options.grouping)
-        self._shares.turn()
-        self._times.turn()
+        self._shares.end_interval()
+        self._times.end_interval()
         return self._plan(observation)
 
     @abstractmethod
@@ -80,9 +79,9 @@ class ReplicasByForecast(Policy[AnyPspsOptions]):
     def _plan(self, observation: Observation) -> Sequence[Decision]:
         samples, queued = self._input.window(), _queued(observation)
         if not samples:
-            return observation.hold_all("the input could not be measured yet")
+            return observation.hold_all("the input was not measured yet: hold")
         if unknown := [name for name, waiting in queued.items() if waiting is None]:
-            return observation.hold_all(f"what waits at {', '.join(unknown)} could not be measured")
+            return observation.hold_all(f"the backlog of {', '.join(unknown)} was not measured: hold")
         forecast = self._forecaster.forecast(samples, self._steps_ahead)
         entering = self._events(forecast)
         now_s = observation.snapshot.time_s
@@ -95,11 +94,11 @@ class ReplicasByForecast(Policy[AnyPspsOptions]):
         pools = list(observation.pools.values())
         loads = [self._load(pool, events) for pool in pools]
         needs = [self._need(pool, load) for pool, load in zip(pools, loads, strict=True)]
-        given = within(needs, self.goal.budget.total)
+        given = within_budget(needs, self.goal.budget.total)
         return [self._decision(pool, load, count, why) for pool, load, count in zip(pools, loads, given, strict=True)]
 
     def _load(self, pool: PoolView, events: dict[OperatorName, float]) -> float | None:
-        """The work of all that share a pool; None while the execution time of one is not known."""
+        """The work of all operators of a pool; None while the execution time of one is not known."""
         total = 0.0
         for name in pool.operators:
             execution_time_s = self._times.of(name)
@@ -108,26 +107,25 @@ class ReplicasByForecast(Policy[AnyPspsOptions]):
             total += load(events[name], execution_time_s or 0.0, self.options.td_s)
         return total * (1 + self.options.headroom)
 
-    def _need(self, pool: PoolView, load: float | None) -> Need:
+    def _need(self, pool: PoolView, load: float | None) -> ReplicaNeed:
         """A pool whose work is not known needs what it has."""
         if load is None or pool.settling:
-            return Need(float(pool.size), pool.size, pool.size)
+            return ReplicaNeed(float(pool.size), pool.size, pool.size)
         most = min(pool.useful, self.options.pool or pool.useful)
-        return Need(load, pool.bounds.least, max(pool.bounds.least, most))
+        return ReplicaNeed(load, pool.bounds.least, max(pool.bounds.least, most))
 
     def _decision(self, pool: PoolView, load: float | None, count: int, why: str) -> Decision:
         if pool.settling:
-            return pool.hold("a change is still under way")
+            return pool.hold(SETTLING)
         if load is None:
-            return pool.hold("how long an event takes here could not be measured yet")
-        reason = f"{why}: with what is queued, work for {load:.2f} executors here"
-        inactive = self._inactive(count)
-        if count == pool.size and inactive in (None, pool.standby):
-            reason = f"{reason}, and {executors(pool.size)} serve"
-        return pool.scale(count, reason, utilisation=load / count, standby=inactive)
+            return pool.hold("the execution time was not measured yet: hold")
+        utilisation = load / count
+        work = f"{why}, with the backlog work for {load:.2f} executors"
+        reason = f"{work}: {resize(pool.size, count)}, expected utilisation {utilisation:.0%}"
+        return pool.scale(count, reason, utilisation=utilisation, standby=self._inactive(count))
 
     def _inactive(self, active: int) -> int | None:
-        """What is left of the pool is kept warm; without a pool that is not this policy's business."""
+        """What is left of the pool is kept warm; without a configured pool the standbys stay as they are."""
         return None if self.options.pool is None else max(0, self.options.pool - active)
 
 
@@ -150,13 +148,13 @@ class PaSps(ReplicasByForecast[PaSpsOptions]):
         self._starts = StartTimes()
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
-        self._starts.see(observation.snapshot)
+        self._starts.update(observation.snapshot)
         return super().decide(observation)
 
     @property
     def _lead_s(self) -> float:
-        told_s = self.options.lead_s
-        return self._starts.longest_s if told_s is None else told_s
+        given_s = self.options.lead_s
+        return self._starts.longest_s if given_s is None else given_s
 
     def _made_forecaster(self) -> Forecaster:
         return Forecaster(make_model(self.options.predictor, self.options.seed), level=self.options.level)
@@ -164,8 +162,8 @@ class PaSps(ReplicasByForecast[PaSpsOptions]):
     def _events(self, forecast: Forecast) -> float:
         """Of the busiest interval that begins now or within the lead.
 
-        A rise that is seen only in part, at the end of the lead, is taken to last: executors for a part of it would
-        still be starting when all of it is seen, and no others would be started meanwhile.
+        A rise that is forecast only in part, at the end of the lead, is taken to last: executors for a part of it would
+        still be starting when all of it is forecast, and no others would be started meanwhile.
         """
         wanted = forecast.mean if self.options.plan_for == "mean" else forecast.high
         beyond = np.full(self.options.steps - 1 if self._lead_s else 0, wanted[-1])
@@ -188,5 +186,5 @@ def _queued(observation: Observation) -> dict[OperatorName, float | None]:
 
 
 def _expected(forecast: Forecast, entering: float, when: str) -> str:
-    told = f"{forecast.model} expects {entering:,.0f} events {when}"
-    return told if forecast.problem is None else f"{told} ({forecast.problem})"
+    expected = f"{forecast.model} expects {entering:,.0f} events {when}"
+    return expected if forecast.problem is None else f"{expected} ({forecast.problem})"

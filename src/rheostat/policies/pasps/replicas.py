@@ -1,4 +1,4 @@
-"""From work to replicas (PA-SPS eq. 2), and to what the budget allows of them."""
+"""Replicas: from work to replicas (PA-SPS eq. 2), within the budget."""
 
 import heapq
 import math
@@ -10,7 +10,7 @@ _ROUNDING = 1e-9
 """20 events of 100 ms in a second are work for 2, however the product comes out."""
 
 
-class Need(msgspec.Struct, frozen=True):
+class ReplicaNeed(msgspec.Struct, frozen=True):
     """What one pool needs: `load` executors' worth of work, between `least` and `most` executors."""
 
     load: float
@@ -28,7 +28,7 @@ def load(events: float, execution_time_s: float, td_s: float) -> float:
     return events * execution_time_s / td_s
 
 
-def within(needs: Sequence[Need], total: int | None) -> list[int]:
+def within_budget(needs: Sequence[ReplicaNeed], total: int | None) -> list[int]:
     """The replicas of each pool; when `total` is less than all need, the pool with the most work for each of its
     executors is served first."""
     wanted = [need.replicas for need in needs]

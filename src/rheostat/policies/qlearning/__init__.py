@@ -1,1 +1,1 @@
-"""The reinforcement learning that DABS-Storm compares itself with: from input rates to degrees (see `policy`)."""
+"""Q-learning: the reinforcement-learning baseline of DABS-Storm, from input rates to executors (see `policy`)."""

@@ -1,4 +1,4 @@
-"""DABS-Storm's third baseline (§7.2, "Rlearning"): look up the degree that was learned for the present input rate."""
+"""Q-learning: executors by a table that was learned for the input rate, the third baseline of DABS-Storm (§7.2)."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import msgspec
 
 from rheostat.decision import Decision
-from rheostat.describe import executors
-from rheostat.policies.observation import Observation, PoolView
+from rheostat.describe import executors, resize
+from rheostat.policies.observation import SETTLING, Observation, PoolView
 from rheostat.policies.policy import Policy, PolicyOptions
 from rheostat.policies.qlearning.table import read_table
 from rheostat.sla import Goal
@@ -16,19 +16,19 @@ Told = msgspec.Meta
 
 
 class QLearningOptions(PolicyOptions, frozen=True, kw_only=True):
-    """What the policy can be told."""
+    """Options of the policy."""
 
     table: Annotated[
         str | dict[str, Any],
-        Told(description="what was learned, by operator: a JSON file, as `qlearning.train` and `write_table` make it"),
+        Told(description="the learned table, by operator: a JSON file, as `qlearning.train` and `write_table` make it"),
     ]
-    smoothing: Annotated[
-        str, Told(description='over what the input rate is averaged: "none", "alpha:0.8" or "window:6"')
-    ] = "window:3"
+    smoothing: Annotated[str, Told(description='how the input rate is smoothed: "none", "alpha:0.8" or "window:6"')] = (
+        "window:3"
+    )
 
 
 class QLearning(Policy[QLearningOptions]):
-    """Gives each operator the executors that paid best at its input rate; queues are not looked at."""
+    """Gives each pool the executors that were worth most at its input rate. Queues are not considered."""
 
     summary = "the degree that reinforcement learning found for the input rate (baseline of DABS-Storm)"
 
@@ -44,13 +44,14 @@ class QLearning(Policy[QLearningOptions]):
     def _judge(self, pool: PoolView, observation: Observation) -> Decision:
         learned = [name for name in pool.operators if name in self._table]
         if pool.settling:
-            return pool.hold("a change is still under way")
+            return pool.hold(SETTLING)
         if not learned:
-            return pool.hold("nothing was learned about it")
+            return pool.hold(f"the table has nothing on {', '.join(pool.operators)}: hold")
         rates = {name: observation.measures.operators[name].arrival_rate for name in learned}
         if unknown := [name for name, rate in rates.items() if rate is None]:
-            return pool.hold(f"the input rate of {unknown[0]!r} could not be measured")
+            return pool.hold(f"the input rate of {unknown[0]!r} was not measured: hold")
         wanted = sum(self._table[name].degree(rate) for name, rate in rates.items() if rate is not None)
         allowed = pool.bounds.clamp(wanted)
         rate = sum(rate for rate in rates.values() if rate is not None)
-        return pool.scale(allowed, f"{executors(allowed)} paid best at {rate:,.4g} records/s")
+        reason = f"input {rate:,.4g} records/s, {executors(wanted)} by the table: {resize(pool.size, allowed)}"
+        return pool.scale(allowed, reason)

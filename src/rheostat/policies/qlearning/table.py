@@ -1,4 +1,4 @@
-"""What was learned: for each level of an operator's input rate, what each number of executors is worth."""
+"""Learned table: for each level of an operator's input rate, the value of each number of executors."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,7 +32,7 @@ class LearnedDegrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not any(self.levels):
-            raise ConfigError("a table of degrees needs at least one level with values: train it on a stream first")
+            raise ConfigError("a table needs at least one level with values: train it on a stream first")
 
 
 Table = Mapping[str, LearnedDegrees]
@@ -44,16 +44,16 @@ def level_of(rate: float, step: float, levels: int) -> int:
     return min(int(max(rate, 0.0) / step), levels - 1)
 
 
-def read_table(told: str | Mapping[str, object]) -> dict[str, LearnedDegrees]:
-    """A table from the JSON file of that name, or from what such a file would say."""
+def read_table(given: str | Mapping[str, object]) -> dict[str, LearnedDegrees]:
+    """A table from the JSON file of that name, or from the content of such a file."""
     try:
-        if isinstance(told, str):
-            return msgspec.json.decode(Path(told).read_bytes(), type=dict[str, LearnedDegrees])
-        return msgspec.convert(told, dict[str, LearnedDegrees])
+        if isinstance(given, str):
+            return msgspec.json.decode(Path(given).read_bytes(), type=dict[str, LearnedDegrees])
+        return msgspec.convert(given, dict[str, LearnedDegrees])
     except OSError as error:
-        raise ConfigError(f"table {told!r} cannot be read: {error.strerror}") from None
+        raise ConfigError(f"table {given!r} cannot be read: {error.strerror}") from None
     except msgspec.MsgspecError as error:
-        raise ConfigError(f"table {str(told)[:60]!r} is not a table of learned degrees: {error}") from None
+        raise ConfigError(f"table {str(given)[:60]!r} is not a learned table: {error}") from None
 
 
 def write_table(table: Table, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tabular Q-learning on a recorded stream: which number of executors pays best at which input rate.
+"""Training: tabular Q-learning on a recorded stream, which number of executors is worth most at which input rate.
 
 The state is the level of the rate in one period, the action the number of executors in the next one. As in the
 strategy that DABS-Storm describes, what waits in queues is not part of the state.
@@ -38,7 +38,7 @@ def train(rates: Sequence[float], service_rate: float, lesson: Lesson, seed: int
     """The table of an operator whose executors serve `service_rate` records/s each, after `rates` came period by
     period, again and again. The same seed gives the same table."""
     if len(rates) < 2:
-        raise ConfigError(f"a stream of {len(rates)} periods teaches nothing: give the rates of at least 2")
+        raise ConfigError(f"a stream of {len(rates)} periods is too short: give the rates of at least 2")
     if not service_rate > 0:
         raise ConfigError(f"service rate {service_rate!r} must be a number of records/s > 0")
     step = float(max(rates)) * (1 + 1e-9) / lesson.levels or 1.0

@@ -1,1 +1,1 @@
-"""Ra-Stream: few nodes, chatty executors together, and another placement when the load asks for one."""
+"""Ra-Stream: few nodes, and executors that exchange many records on the same node (see `policy`)."""

@@ -1,7 +1,7 @@
-"""Which operators run in one process: neighbours in a chain whose executors are all in one place.
+"""Fusing: neighbours in a chain whose executors are all on one node run in one query.
 
-Ra-Stream has records cost nothing within a process. There a chain is fused as soon as all its executors are on one
-node and those that stay can carry it; it is split again before its executors part, or when they get too busy.
+In Ra-Stream records cost nothing within a process. A chain is fused when all its executors are on one node and those
+that stay can serve it; it is split again before its executors go to several nodes, or when they get too busy.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,27 +12,30 @@ from rheostat.decision import Decision, Fuse, Place, Split
 from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.policies.observation import Observation
-from rheostat.policies.rastream.monitor import Member, Monitor
+from rheostat.policies.rastream.monitor import ExecutorKey, FrameMonitor
 from rheostat.topology import Topology
 
 Group = tuple[OperatorName, ...]
 
 _ROOM = 0.8
-"""Fused operators are to be this much less busy than what splits them again, so that they are not at once."""
+"""Operators are fused only below this share of the utilisation at which they are split again."""
 
 
-def fusing(topology: Topology, observation: Observation, monitor: Monitor, most_busy: float) -> list[Decision]:
-    """Splits of those whose executors were busier than `most_busy`, else a fusion."""
+def fusing(topology: Topology, observation: Observation, monitor: FrameMonitor, most_busy: float) -> list[Decision]:
+    """Splits of the groups whose utilisation was above `most_busy`, else one fusion."""
     plan = observation.plan
     groups = [tuple(map(OperatorName, group)) for group in plan.fused]
     too_busy = [group for group in groups if _can_part(topology, group) and _work(plan, monitor, group) > most_busy]
     if too_busy:
-        reason = f"the executors are busy for more than {most_busy:.0%} of the time"
+        reason = f"utilisation of the fused executors > {most_busy:.0%}: split, with executors of their own"
         return [_split(plan, group, reason) for group in too_busy]
     for first, second in _neighbours(topology, plan):
         work = (_work(plan, monitor, first) * _size(plan, first)) / _size(plan, second) + _work(plan, monitor, second)
-        if _is_one_place(observation, first, second) and work <= _ROOM * most_busy:
-            reason = f"{first[-1]!r} and {second[0]!r} are in one place, which is busy for {work:.0%} with both"
+        if _are_on_one_node(observation, first, second) and work <= _ROOM * most_busy:
+            reason = (
+                f"{first[-1]!r} and {second[0]!r} are on one node, utilisation {work:.0%} <= {_ROOM * most_busy:.0%} "
+                "together: fuse, no records between processes"
+            )
             return [Fuse(operators=(*first, *second), reason=reason)]
     return []
 
@@ -73,16 +76,16 @@ def _neighbours(topology: Topology, plan: Plan) -> Iterator[tuple[Group, Group]]
             yield first, second
 
 
-def _is_one_place(observation: Observation, *groups: Group) -> bool:
-    """Whether all executors are on one node; where the plant tells no nodes every place is the same."""
+def _are_on_one_node(observation: Observation, *groups: Group) -> bool:
+    """Whether all executors are on one node; where nodes are not known they count as one."""
     pools = {_pool(observation.plan, group) for group in groups}
     return len({state.node for pool in pools for state in observation.snapshot.active(pool)}) == 1
 
 
-def _work(plan: Plan, monitor: Monitor, group: Group) -> float:
-    """How busy the executors of a group were over the frame; without end where that is not known."""
+def _work(plan: Plan, monitor: FrameMonitor, group: Group) -> float:
+    """The utilisation of the executors of a group over the frame; infinite where it is not known."""
     pool = _pool(plan, group)
-    works = [monitor.working(Member(pool, number)) for number in plan.pools[pool].executors]
+    works = [monitor.working(ExecutorKey(pool, number)) for number in plan.pools[pool].executors]
     return sum(inf if work is None else work for work in works) / len(works)
 
 

@@ -1,4 +1,4 @@
-"""Ra-Stream's data monitor: what every executor, stream and node did over the frame."""
+"""Frame monitor: the rates of every executor, stream and node over a frame (Ra-Stream's data monitor)."""
 
 from collections import deque
 from collections.abc import Hashable, Iterable, Mapping
@@ -15,10 +15,10 @@ from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState, StreamSta
 Key = TypeVar("Key", bound=Hashable)
 
 _NEWEST = 3
-"""Periods in which a change of the rate shows."""
+"""Turns over which a change of the rate is noticed."""
 
 
-class Member(NamedTuple):
+class ExecutorKey(NamedTuple):
     """An executor, by its pool and its number there."""
 
     pool: PoolName
@@ -28,7 +28,7 @@ class Member(NamedTuple):
         return f"{self.pool}/{self.number}"
 
 
-class Wire(NamedTuple):
+class StreamKey(NamedTuple):
     """A stream and the operator that reads it."""
 
     stream: str
@@ -36,13 +36,13 @@ class Wire(NamedTuple):
 
 
 @dataclass
-class Series:
+class RateSeries:
     """Rates of one counter, at most as many as fit into the frame."""
 
     samples: deque[float]
     _counter: Counter = field(default_factory=Counter)
 
-    def see(self, value: float | None, time_s: float) -> None:
+    def update(self, value: float | None, time_s: float) -> None:
         rate = self._counter.rate(value, time_s)
         if rate is not None:
             self.samples.append(rate)
@@ -51,7 +51,7 @@ class Series:
         return trimmed_mean(self.samples)
 
 
-class Monitor:
+class FrameMonitor:
     """Collects a frame of samples; `full` as soon as it spans the frame."""
 
     def __init__(self, frame_s: float) -> None:
@@ -59,12 +59,12 @@ class Monitor:
         self.restart()
 
     def restart(self) -> None:
-        """Forget everything: what was measured before a change says nothing about after it."""
+        """Drop everything: measurements from before a change are not valid after it."""
         self._times_s: deque[float] = deque()
-        self._arrived: dict[Member | str, Series] = {}
-        self._completed: dict[Member | str, Series] = {}
-        self._busy: dict[Member, Series] = {}
-        self._rows: dict[Wire, Series] = {}
+        self._arrived: dict[ExecutorKey | str, RateSeries] = {}
+        self._completed: dict[ExecutorKey | str, RateSeries] = {}
+        self._busy: dict[ExecutorKey, RateSeries] = {}
+        self._rows: dict[StreamKey, RateSeries] = {}
         self._nodes: dict[str, dict[str, deque[float]]] = {}
         self._external: deque[float] = deque()
 
@@ -79,90 +79,90 @@ class Monitor:
 
     @property
     def newest_rate(self) -> float | None:
-        """The same over the last few periods only, to notice a change."""
+        """The same over the last few turns only, to notice a change."""
         return trimmed_mean(list(self._external)[-_NEWEST:]) if len(self._external) >= _NEWEST else None
 
-    def see(self, observation: Observation) -> None:
-        """Add what an observation tells; where executors came or went, all begins anew with it."""
+    def update(self, observation: Observation) -> None:
+        """Add one turn; where executors were added or removed, the frame starts again."""
         snapshot = observation.snapshot
         serving = [state for state in snapshot.executors if state.id >= 0 and state.phase is ExecutorPhase.ACTIVE]
-        if self._busy.keys() != {Member(state.pool, state.id) for state in serving}:
+        if self._busy.keys() != {ExecutorKey(state.pool, state.id) for state in serving}:
             self.restart()
         self._times_s.append(snapshot.time_s)
         for executor in serving:
-            self._see_executor(executor, snapshot.time_s)
+            self._update_executor(executor, snapshot.time_s)
         for pool in observation.plan.pools:
-            self._see_pool(pool, observation)
+            self._update_pool(pool, observation)
         for stream in snapshot.streams:
-            self._see_stream(stream, snapshot.time_s)
+            self._update_stream(stream, snapshot.time_s)
         for node in snapshot.nodes:
-            self._see_node(node)
+            self._update_node(node)
         if observation.measures.external_rate is not None:
             self._external.append(observation.measures.external_rate)
         self._forget()
 
-    def arriving(self, member: Member) -> float:
+    def arriving(self, member: ExecutorKey) -> float:
         """Records per second that reach the executor, or that it completes if those are more; 0 where unknown."""
         arrived, completed = self._rate_of(self._arrived, member), self._rate_of(self._completed, member)
         return max(arrived or 0.0, completed or 0.0)
 
-    def completing(self, member: Member) -> float | None:
+    def completing(self, member: ExecutorKey) -> float | None:
         """Records per second that it completes."""
         return self._rate_of(self._completed, member)
 
-    def working(self, member: Member) -> float | None:
-        """Seconds of work per second: processor time where the plant tells it, else the time it was busy."""
+    def working(self, member: ExecutorKey) -> float | None:
+        """Seconds of work per second: processor time where it is measured, else busy time."""
         return _mean(self._busy, member)
 
     def rate(self, stream: str, consumer: str) -> float | None:
         """Records per second on a stream."""
-        return _mean(self._rows, Wire(stream, consumer))
+        return _mean(self._rows, StreamKey(stream, consumer))
 
     def use(self, node: str, resource: str) -> float | None:
         """The share of a node's resource in use; None where it was not measured."""
         return trimmed_mean(self._nodes.get(node, {}).get(resource, ()))
 
-    def _see_executor(self, executor: ExecutorState, time_s: float) -> None:
-        member = Member(executor.pool, executor.id)
+    def _update_executor(self, executor: ExecutorState, time_s: float) -> None:
+        member = ExecutorKey(executor.pool, executor.id)
         worked_s = executor.busy_s if executor.cpu_s is None else executor.cpu_s
         for table, value in (
             (self._arrived, executor.arrived),
             (self._completed, executor.completed),
             (self._busy, worked_s),
         ):
-            table.setdefault(member, Series(deque())).see(value, time_s)
+            table.setdefault(member, RateSeries(deque())).update(value, time_s)
 
-    def _see_pool(self, pool: PoolName, observation: Observation) -> None:
-        """What all operators of the pool count together, for executors that do not count themselves."""
+    def _update_pool(self, pool: PoolName, observation: Observation) -> None:
+        """The sum over the operators of the pool, for executors that have no counters of their own."""
         states = [observation.snapshot.operators.get(name) for name in observation.plan.sharing(pool)]
         for table, values in (
             (self._arrived, [None if state is None else state.arrived for state in states]),
             (self._completed, [None if state is None else state.completed for state in states]),
         ):
-            table.setdefault(pool, Series(deque())).see(total(values), observation.snapshot.time_s)
+            table.setdefault(pool, RateSeries(deque())).update(total(values), observation.snapshot.time_s)
 
-    def _see_stream(self, stream: StreamState, time_s: float) -> None:
-        self._rows.setdefault(Wire(stream.name, stream.consumer), Series(deque())).see(stream.rows, time_s)
+    def _update_stream(self, stream: StreamState, time_s: float) -> None:
+        self._rows.setdefault(StreamKey(stream.name, stream.consumer), RateSeries(deque())).update(stream.rows, time_s)
 
-    def _see_node(self, node: NodeState) -> None:
+    def _update_node(self, node: NodeState) -> None:
         uses = self._nodes.setdefault(node.name, {"cpu": deque(), "memory": deque(), "io": deque()})
         for resource, value in (("cpu", node.cpu), ("memory", node.memory), ("io", node.io)):
             if value is not None:
                 uses[resource].append(value)
 
-    def _rate_of(self, table: Mapping[Member | str, Series], member: Member) -> float | None:
-        """The executor's own rate; where it counts nothing, as much of its pool's as it did of the pool's work."""
+    def _rate_of(self, table: Mapping[ExecutorKey | str, RateSeries], member: ExecutorKey) -> float | None:
+        """The executor's own rate; where it is not measured, its share of the pool's rate by its share of the work."""
         own, pools = _mean(table, member), _mean(table, member.pool)
         return pools * self._part(member) if own is None and pools is not None else own
 
-    def _part(self, member: Member) -> float:
-        """Of its pool's work; equal parts as long as none has worked."""
+    def _part(self, member: ExecutorKey) -> float:
+        """Its share of its pool's work; equal shares as long as none has worked."""
         works = {each: self.working(each) or 0.0 for each in {*self._busy, member} if each.pool == member.pool}
         together = sum(works.values())
         return works[member] / together if together > 0 else 1 / len(works)
 
     def _forget(self) -> None:
-        """Drop what is older than the frame: one sample of everything for each period that has passed out of it."""
+        """Drop what is older than the frame: one sample of everything for each turn that has left it."""
         while len(self._times_s) > 1 and self._times_s[-1] - self._times_s[1] >= self._frame_s:
             self._times_s.popleft()
         for samples in self._samples():
@@ -178,5 +178,5 @@ class Monitor:
             yield from uses.values()
 
 
-def _mean(table: Mapping[Key, Series], key: Key) -> float | None:
+def _mean(table: Mapping[Key, RateSeries], key: Key) -> float | None:
     return table[key].mean() if key in table else None

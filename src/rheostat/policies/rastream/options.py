@@ -1,4 +1,4 @@
-"""What Ra-Stream can be told: the paper's parameters (Table 4), and what the paper leaves open."""
+"""Options of Ra-Stream: the paper's parameters (Table 4), and those that the paper leaves open."""
 
 from typing import Annotated, Any, Literal
 
@@ -15,13 +15,13 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class RaStreamOptions(PolicyOptions, frozen=True, kw_only=True):
-    """`scaling` says how many executors there are; all the others are about where."""
+    """`scaling` is the policy that sizes the pools; all other options are about placement."""
 
-    scaling: Annotated[str, Told(description="the policy that says how many executors each operator has")] = "static"
+    scaling: Annotated[str, Told(description="the policy that sizes the pools")] = "static"
     scaling_options: Annotated[dict[str, Any], Told(description="options of that policy")] = {}
     algorithm: Annotated[
         Literal["ra-stream", "annealing", "even", "sp-ant", "metis"],
-        Told(description="how executors find their nodes; the others are for comparison"),
+        Told(description="how executors are placed on nodes; the others are for comparison"),
     ] = "ra-stream"
     t_under: Annotated[Share, Told(description="T_under, the utilisation below which a node is too empty")] = 0.60
     t_over: Annotated[Share, Told(description="T_over, the utilisation above which a node is too full")] = 0.75
@@ -38,18 +38,18 @@ class RaStreamOptions(PolicyOptions, frozen=True, kw_only=True):
         Share,
         Told(
             description="for executors to move, the share by which the cost of communication must fall, or the part of "
-            "a node by which less must be asked of full ones"
+            "a node by which the load on full nodes must fall"
         ),
     ] = 0.1
     reserve: Annotated[
-        Share, Told(description="the share by which a plan allows for more than was measured, lest it be outdated soon")
+        Share, Told(description="the share by which a placement allows for more load than was measured")
     ] = 0.05
     horizon: Annotated[
-        Duration, Told(description="how long a plan is expected to last: its gain is counted so long")
+        Duration, Told(description="how long a placement is expected to last: its gain counts for that time")
     ] = "5m"
-    pause: Annotated[Duration, Told(description="how long an executor stands still when it moves")] = "4s"
-    process_cost: Annotated[Duration, Told(description="C_CP, the way of a record between two processes")] = "200us"
-    node_cost: Annotated[Duration, Told(description="C_CN, the way of a record between two nodes")] = "1ms"
+    pause: Annotated[Duration, Told(description="how long an executor pauses when it moves")] = "4s"
+    process_cost: Annotated[Duration, Told(description="C_CP, the cost of a record between two processes")] = "200us"
+    node_cost: Annotated[Duration, Told(description="C_CN, the cost of a record between two nodes")] = "1ms"
     processes: Annotated[
         Count | None, Told(description="processes on each node; left out: as many as it has slots")
     ] = None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rheostat.decision import Decision, Effect, Hold, Move, Scale, Transfer
+from rheostat.describe import resize
 from rheostat.duration import human
 from rheostat.names import PoolName
 from rheostat.policies.observation import PoolView
@@ -134,7 +135,7 @@ def _action(before: Sequence[ExecutorModel], diagnosis: Diagnosis) -> str:
     """What is done, and what that should bring."""
     if diagnosis.action is ActionKind.HOLD:
         return "; ".join(part for part in ("hold", diagnosis.note) if part)
-    parts = [f"{diagnosis.action} {len(before)} -> {len(diagnosis.after)}"] if diagnosis.action.scales else []
+    parts = [resize(len(before), len(diagnosis.after))] if diagnosis.action.scales else []
     strategy = diagnosis.strategy
     if strategy is not None:
         count = len(strategy.substreams)

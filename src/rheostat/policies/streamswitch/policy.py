@@ -15,7 +15,7 @@ from functools import partial
 from rheostat.decision import Decision, Scale
 from rheostat.errors import ConfigError
 from rheostat.names import OperatorName, PoolName
-from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
+from rheostat.policies.observation import SETTLING, NotMeasuredError, Observation, PoolView
 from rheostat.policies.policy import Policy
 from rheostat.policies.streamswitch.decisions import HotSubstreams, decide, failed, replacement
 from rheostat.policies.streamswitch.diagnose.even import diagnose_evenly
@@ -112,9 +112,7 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
         """Raise what keeps the pool's operators from being diagnosed now."""
         if pool.settling:
             gone = ", ".join(map(str, failed(pool)))
-            raise NotMeasuredError(
-                f"executor {gone} has failed: hold until it is back" if gone else "settling after the last action: hold"
-            )
+            raise NotMeasuredError(f"executor {gone} has failed: hold until it is back" if gone else SETTLING)
         if self._turns.period_s is None:
             raise NotMeasuredError("rates are not known at the first turn: hold")
         for name in pool.operators:

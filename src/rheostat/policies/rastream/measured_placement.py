@@ -1,4 +1,4 @@
-"""The task graph and the nodes as they were measured, and where the executors are now."""
+"""Measured placement: the task graph and the nodes as they were measured, and where the executors are now."""
 
 from dataclasses import dataclass
 
@@ -19,38 +19,37 @@ from rheostat.placement import (
 )
 from rheostat.placement.model.measured import task_edges
 from rheostat.plan import Plan
-from rheostat.policies.observation import Observation
-from rheostat.policies.rastream.load import loads, supply
-from rheostat.policies.rastream.monitor import Member, Monitor
+from rheostat.policies.observation import NotMeasuredError, Observation
+from rheostat.policies.rastream.executor_load import ResourcePrices, loads, supply
+from rheostat.policies.rastream.monitor import ExecutorKey, FrameMonitor
 from rheostat.policies.rastream.options import RaStreamOptions
-from rheostat.policies.rastream.prices import Prices
 from rheostat.snapshot import ExecutorState, NodeState
 from rheostat.topology import Topology
 
 
-class NotKnownError(Exception):
-    """Why nothing can be placed now, in words."""
-
-
 @dataclass(frozen=True)
-class Picture:
+class MeasuredPlacement:
     """Every executor that serves, in the order of `members`, as a task of `problem`; `now` is where they are."""
 
-    members: tuple[Member, ...]
+    members: tuple[ExecutorKey, ...]
     problem: PlacementProblem
     now: Placement
 
 
-def take(
-    topology: Topology, observation: Observation, monitor: Monitor, prices: Prices, options: RaStreamOptions
-) -> Picture:
-    """The picture of the frame that `monitor` has seen; fails with what is missing for one.
+def measure_placement(
+    topology: Topology,
+    observation: Observation,
+    monitor: FrameMonitor,
+    prices: ResourcePrices,
+    options: RaStreamOptions,
+) -> MeasuredPlacement:
+    """The placement over the frame of `monitor`; fails with what was not measured.
 
-    `prices` are those known from frames before; what this frame tells is added to them.
+    `prices` are known from earlier frames; this frame is added to them.
     """
     nodes = [node for node in observation.snapshot.nodes if node.up]
     if not nodes:
-        raise NotKnownError("the plant does not tell its nodes: nothing can be placed")
+        raise NotMeasuredError("the plant reports no nodes: keep the placement")
     executors = _executors(observation, {node.name for node in nodes})
     demands = _demands(executors, nodes, monitor, prices)
     known = [resource for resource in Resources._fields if any(getattr(d, resource) for d in demands.values())]
@@ -63,25 +62,27 @@ def take(
     states = executors.values()
     scheme = np.array([position[str(state.node)] for state in states], dtype=np.int64)
     processes = np.array([state.process or 0 for state in states], dtype=np.int64)
-    return Picture(tuple(executors), problem, Placement(problem, scheme, processes))
+    return MeasuredPlacement(tuple(executors), problem, Placement(problem, scheme, processes))
 
 
-def _executors(observation: Observation, nodes: set[str | None]) -> dict[Member, ExecutorState]:
-    """Those that the plan wants, all of which must be there, on a node that is known."""
-    seen = {Member(state.pool, state.id): state for state in observation.snapshot.executors}
-    wanted = [Member(name, number) for name, pool in observation.plan.pools.items() for number in pool.executors]
+def _executors(observation: Observation, nodes: set[str | None]) -> dict[ExecutorKey, ExecutorState]:
+    """Those of the plan, all of which must run, on a known node."""
+    seen = {ExecutorKey(state.pool, state.id): state for state in observation.snapshot.executors}
+    wanted = [ExecutorKey(name, number) for name, pool in observation.plan.pools.items() for number in pool.executors]
     for member in wanted:
         if member not in seen:
-            raise NotKnownError(f"executor {member.number} of {member.pool!r} is not there yet")
+            raise NotMeasuredError(f"executor {member.number} of {member.pool!r} does not run yet: keep the placement")
         if seen[member].node not in nodes:
-            raise NotKnownError(f"the node of executor {member.number} of {member.pool!r} is not known")
+            raise NotMeasuredError(
+                f"the node of executor {member.number} of {member.pool!r} is unknown: keep the placement"
+            )
     return {member: seen[member] for member in wanted}
 
 
 def _demands(
-    executors: dict[Member, ExecutorState], nodes: list[NodeState], monitor: Monitor, prices: Prices
-) -> dict[Member, Resources]:
-    """What each executor needs, but no more than the largest node has: that is the scaling policy's business."""
+    executors: dict[ExecutorKey, ExecutorState], nodes: list[NodeState], monitor: FrameMonitor, prices: ResourcePrices
+) -> dict[ExecutorKey, Resources]:
+    """What each executor needs, but no more than the largest node has: more is up to the scaling policy."""
     seen = loads(executors, nodes, monitor)
     prices.learn(seen)
     most = Resources(*map(max, *(supply(node, nodes) for node in nodes), Resources()))
@@ -99,7 +100,7 @@ def _node(node: NodeState, nodes: list[NodeState], options: RaStreamOptions) -> 
 
 
 def _limits(options: RaStreamOptions, known: list[str]) -> UtilisationLimits:
-    """The weights of what was not measured fall to the others: unknown is not idle."""
+    """The weights of what was not measured go to the other resources: unknown is not idle."""
     weights = options.limits.weights
     told = {name: getattr(weights, name) if name in known else 0.0 for name in Resources._fields}
     total = sum(told.values())
@@ -109,7 +110,7 @@ def _limits(options: RaStreamOptions, known: list[str]) -> UtilisationLimits:
     return msgspec.structs.replace(options.limits, weights=fair, surplus=fair)
 
 
-def _edges(topology: Topology, plan: Plan, members: list[Member], monitor: Monitor) -> list[Edge]:
+def _edges(topology: Topology, plan: Plan, members: list[ExecutorKey], monitor: FrameMonitor) -> list[Edge]:
     records: dict[PoolName, dict[str, float]] = {}
     for member in members:
         records.setdefault(member.pool, {})[str(member)] = monitor.arriving(member)

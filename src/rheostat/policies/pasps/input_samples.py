@@ -1,4 +1,4 @@
-"""The input as samples of equal length, from measurements that come when they come."""
+"""Input samples: the input rate in samples of equal length, from measurements at any times."""
 
 import math
 from collections import deque
@@ -9,8 +9,8 @@ from rheostat.policies.observation import Observation
 class InputSamples:
     """Events per second from outside, for each of the last `window` samples of `sample_s` seconds.
 
-    A measurement covers the time since the one before, also when some in between failed. It is shared out between
-    the samples it overlaps; the sample that is not over yet is not shown.
+    A measurement covers the time since the one before, also when some in between failed. It is divided between the
+    samples it overlaps; the last sample is left out until it is complete.
     """
 
     def __init__(self, sample_s: float, window: int) -> None:
@@ -20,7 +20,7 @@ class InputSamples:
         self._covered_s = 0.0
         self._events = 0.0
 
-    def see(self, observation: Observation) -> None:
+    def update(self, observation: Observation) -> None:
         time_s, rate = observation.snapshot.time_s, observation.measures.external_rate
         if self._since_s is None or rate is None:
             self._since_s = time_s if self._since_s is None else self._since_s

@@ -1,9 +1,10 @@
-"""Whether a new placement is worth the moves that it takes."""
+"""Benefit: whether a new placement is worth the moves that it takes."""
 
 from typing import NamedTuple
 
 import numpy as np
 
+from rheostat.describe import executors
 from rheostat.duration import human
 from rheostat.placement import Placement
 from rheostat.placement.model.draft_scheme import DraftScheme
@@ -18,24 +19,23 @@ class Judgement(NamedTuple):
 
 
 def judge(now: Placement, then: Placement, options: RaStreamOptions) -> Judgement:
-    """Relief of nodes that are too full counts most, then fewer nodes, then less communication.
+    """Relief of overloaded nodes counts most, then fewer nodes, then less communication.
 
-    Relief is that less is asked of nodes beyond their limits, by more than the margin of a node: a new placement
-    changes who gets which records, and to mend every trifle would never end. Nodes saved over the horizon are held
-    against the executors' time that moves cost; seconds that records save on their way against those that they wait
-    while executors move.
+    Relief must be more than the margin of a node: a new placement changes which executor gets which records, and every
+    small imbalance would lead to another one. Saved node time over the horizon is compared with the time for which
+    moving executors pause; saved communication with the time that records wait for them.
     """
     moved = moves(now, then)
     if not len(moved):
-        return Judgement(False, "every executor is where it should be")
+        return Judgement(False, "no executor would move")
     before, after = _beyond(now), _beyond(then)
     if before - after > options.margin:
         return Judgement(True, _relief(now, then, 1 - after / before))
     if after > before:
-        return Judgement(False, "more would be asked of nodes that are too full")
+        return Judgement(False, "it would load overloaded nodes more")
     saved = now.nodes_used - then.nodes_used
     if saved < 0:
-        return Judgement(False, f"{-saved} nodes more would relieve none that is too full")
+        return Judgement(False, f"{-saved} more nodes would relieve no overloaded node")
     if saved > 0:
         return _fewer_nodes(saved, len(moved), then.nodes_used, options)
     return _less_communication(now, then, moved, options)
@@ -50,7 +50,9 @@ def _fewer_nodes(saved: int, moved: int, left: int, options: RaStreamOptions) ->
     gain_s, cost_s = saved * options.horizon_s, moved * options.pause_s
     what = f"{left} nodes instead of {left + saved}"
     if gain_s <= cost_s:
-        return Judgement(False, f"{what} would save {human(gain_s)}, but cost {human(cost_s)} of executors that move")
+        return Judgement(
+            False, f"{what} would save {human(gain_s)} of node time, but pause executors for {human(cost_s)}"
+        )
     return Judgement(True, what)
 
 
@@ -59,15 +61,15 @@ def _less_communication(now: Placement, then: Placement, moved: np.ndarray, opti
     share = 1 - after / before if before > 0 else 0.0
     what = f"{share:.0%} less communication"
     if share <= options.margin:
-        return Judgement(False, f"{what} is not more than the margin of {options.margin:.0%}")
+        return Judgement(False, f"{what} is within the margin of {options.margin:.0%}")
     gain, cost = (before - after) * options.horizon_s, _waiting(now, moved, options.pause_s)
     if gain <= cost:
-        return Judgement(False, f"{what} would be lost again by the moves of {len(moved)} executors")
+        return Judgement(False, f"{what} would not outweigh moving {executors(len(moved))}")
     return Judgement(True, what)
 
 
 def _waiting(now: Placement, moved: np.ndarray, pause_s: float) -> float:
-    """Seconds that records wait in all while the executors they go to stand still."""
+    """Seconds that records wait in all while their executors pause."""
     graph = now.problem.graph
     concerned = np.isin(graph.ends, moved).any(axis=1)
     return float(graph.rates[concerned].sum()) * pause_s * pause_s / 2
@@ -76,8 +78,8 @@ def _waiting(now: Placement, moved: np.ndarray, pause_s: float) -> float:
 def _relief(now: Placement, then: Placement, share: float) -> str:
     fewer = _overfull(now) - _overfull(then)
     if fewer > 0:
-        return f"{fewer} node{'s' * (fewer > 1)} fewer too full"
-    return f"{share:.0%} less is asked of nodes beyond their limits"
+        return f"{fewer} overloaded node{'s' * (fewer > 1)} fewer"
+    return f"{share:.0%} less load on overloaded nodes"
 
 
 def _overfull(placement: Placement) -> int:
@@ -86,7 +88,7 @@ def _overfull(placement: Placement) -> int:
 
 
 def _beyond(placement: Placement) -> float:
-    """How far beyond its limits each node that is too full is, added up, in nodes."""
+    """How far beyond its limits each overloaded node is, summed up, in nodes."""
     draft, over = DraftScheme(placement.problem, placement.scheme), placement.problem.limits.over
     full = (node for node in draft.in_use if draft.overfull(node))
     return sum(max(*draft.shares(node), draft.requirement(node) / over) - 1 for node in full)

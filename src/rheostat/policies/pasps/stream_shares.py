@@ -1,4 +1,4 @@
-"""θ: what share of the input reaches each operator, from what went over the streams in the last interval (eq. 5, 6)."""
+"""Stream shares θ: how much of the input reaches each operator, from the rows of the last interval (eq. 5, 6)."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,54 +9,54 @@ from rheostat.snapshot import Snapshot
 from rheostat.topology import Stream, Topology
 
 
-class Grown:
-    """By how much cumulative counters grew in an interval."""
+class CounterGrowth:
+    """The growth of cumulative counters over an interval."""
 
     def __init__(self) -> None:
         self._before: dict[object, int] = {}
         self._now: dict[object, int] = {}
 
-    def see(self, counters: Iterable[tuple[object, int | None]]) -> None:
-        """What they show at the moment. One that cannot be read is not taken to stand still."""
+    def update(self, counters: Iterable[tuple[object, int | None]]) -> None:
+        """The present values. A counter that is missing counts as unknown, not as unchanged."""
         self._now = {key: value for key, value in counters if value is not None}
 
-    def turn(self) -> dict[object, int]:
-        """The growth since the turn before, of the counters that are known at both ends and did not fall."""
+    def end_interval(self) -> dict[object, int]:
+        """The growth over the interval that ends, of the counters that are known at both ends and did not fall."""
         grown = {key: now - self._before[key] for key, now in self._now.items() if key in self._before}
         self._before = self._now
         return {key: amount for key, amount in grown.items() if amount >= 0}
 
 
-class Shares:
+class StreamShares:
     """θ^p_i of every stream: the rows that p sent to i for each that it processed, in the last interval.
 
-    An operator that processed nothing keeps its last shares, and so does a stream that could not be read; before
-    there are any, the declared selectivity stands.
+    An operator that processed nothing keeps its last shares, and so does a stream that was not measured; before there
+    are any, the declared selectivity is used.
     """
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
-        self._completed, self._rows = Grown(), Grown()
+        self._completed, self._rows = CounterGrowth(), CounterGrowth()
         self._share = {stream: stream.selectivity for stream in topology.streams}
         self._from_source = {name: 1.0 / len(topology.sources) for name in topology.sources}
 
-    def see(self, snapshot: Snapshot) -> None:
-        self._completed.see((operator.name, operator.completed) for operator in snapshot.operator_states)
-        self._rows.see(((stream.name, stream.consumer), stream.rows) for stream in snapshot.streams)
+    def update(self, snapshot: Snapshot) -> None:
+        self._completed.update((operator.name, operator.completed) for operator in snapshot.operator_states)
+        self._rows.update(((stream.name, stream.consumer), stream.rows) for stream in snapshot.streams)
 
-    def turn(self) -> None:
-        """An interval is over: the shares are those of that interval from now on."""
-        completed, rows = self._completed.turn(), self._rows.turn()
+    def end_interval(self) -> None:
+        """Use the shares of the interval that ends."""
+        completed, rows = self._completed.end_interval(), self._rows.end_interval()
         self._split_sources(rows)
         found = {s: share for s in self._share if (share := _share(s, completed, rows)) is not None}
         self._adopt({**self._share, **found})
 
     def events(self, entering: float, queued: Mapping[OperatorName, float]) -> dict[OperatorName, float]:
         """λ̂ of each operator in the next interval (eq. 3, 4 and 7), when `entering` events come from outside and
-        `queued` ones wait: all of them go on through the topology.
+        `queued` ones wait: all of them flow through the topology.
 
         Both sums of the paper obey the traffic equations, and so does their sum: they are solved together, which
-        also gives a loop what comes round again.
+        also covers loops.
         """
         external = dict(queued)
         for stream in self._topology.streams:
@@ -66,7 +66,7 @@ class Shares:
         return arrival_rates(list(self._topology.operators), external, _routes(self._share))
 
     def _split_sources(self, rows: Mapping[object, int]) -> None:
-        """As they sent in the interval, where that is known of all of them; else as before."""
+        """By what the sources sent in the interval, where that is known of all of them; else as before."""
         known = {name: [rows[key] for key in self._read_from(name) if key in rows] for name in self._from_source}
         sent = {name: max(counts) for name, counts in known.items() if counts}
         if sent.keys() == known.keys() and (total := sum(sent.values())):
@@ -76,7 +76,7 @@ class Shares:
         return [(stream.name, stream.consumer) for stream in self._topology.out_of(source)]
 
     def _adopt(self, shares: dict[Stream, float]) -> None:
-        """For a moment a loop may seem to write more than it reads: such shares lead nowhere and are left."""
+        """Skip shares with which a loop writes more than it reads, as it may seem for a moment."""
         try:
             arrival_rates(list(self._topology.operators), {}, _routes(shares))
         except TopologyError:

@@ -1,4 +1,4 @@
-"""How much of a core an executor can count on (DABS-Storm eq. 7 and 8)."""
+"""Usable cores: how much of a core an executor can count on (DABS-Storm eq. 7 and 8)."""
 
 from rheostat.names import PoolName
 from rheostat.policies.dabs.monitor import Iteration
@@ -21,7 +21,7 @@ def usable_alone(used: float, reserved: float, weight: float) -> float:
     return usable_share(used, reserved, weight, 1.0 - used, 1)
 
 
-class Cores:
+class UsableCores:
     """What executors left idle of the cores of each node over an iteration."""
 
     def __init__(self, iteration: Iteration) -> None:
