@@ -6,7 +6,7 @@ from sites import executors
 from rheostat.errors import PlantError
 from rheostat.spark.act.actuators.task_counts import NotYetError
 from rheostat.spark.act.execute import Execution
-from rheostat.spark.act.instructions import GroupRows, Kill, RequestTotals, Route, WaitForLocality
+from rheostat.spark.act.instructions import GroupRows, Kill, RequestTotals, RouteTasks, WaitForLocality
 from rheostat.spark.state.executor_book import PoolSite
 
 SITE = PoolSite("p")
@@ -37,7 +37,7 @@ def actuators():
 def stated(executor, number, *, wait):
     """One instruction of each kind that states how something shall be."""
     return [
-        Route("a", SITE, executors(executor)),
+        RouteTasks("a", SITE, executors(executor)),
         RequestTotals({0: number}),
         WaitForLocality(wait),
         GroupRows("a", None, number, ("a",)),
@@ -47,7 +47,7 @@ def stated(executor, number, *, wait):
 def test_what_is_so_already_is_not_done_again_and_what_happens_once_is(actuators):
     execution = Execution([actuators])
     standing = [
-        Route("a", SITE, executors("1")),
+        RouteTasks("a", SITE, executors("1")),
         RequestTotals({0: 1}),
         WaitForLocality(True),
         GroupRows("a", None, 1, ("a",)),
@@ -58,7 +58,7 @@ def test_what_is_so_already_is_not_done_again_and_what_happens_once_is(actuators
     assert actuators.done == [Kill(("1",))]
     actuators.done.clear()
     changed = [
-        Route("a", SITE, executors("2")),
+        RouteTasks("a", SITE, executors("2")),
         RequestTotals({0: 2}),
         WaitForLocality(False),
         GroupRows("a", None, 2, ("a",)),
@@ -69,7 +69,7 @@ def test_what_is_so_already_is_not_done_again_and_what_happens_once_is(actuators
 
 def test_instructions_about_different_operators_do_not_replace_each_other(actuators):
     execution = Execution([actuators])
-    both = [Route("a", SITE, ()), Route("b", SITE, ())]
+    both = [RouteTasks("a", SITE, ()), RouteTasks("b", SITE, ())]
     for time_s in (0.0, 1.0):
         execution.run(both, time_s)
     assert actuators.done == both

@@ -7,7 +7,7 @@ from sites import ACTIVE, LEAVING, REQUESTED, STARTING, WARM, executor, executor
 
 from rheostat.decision import Fuse, Location, Place, Scale, Split
 from rheostat.plan import Plan
-from rheostat.spark.act.cluster_view import ClusterView, Rules
+from rheostat.spark.act.cluster_view import ClusterView, ReconcileRules
 from rheostat.spark.act.instructions import (
     CreateProfile,
     Decommission,
@@ -15,7 +15,7 @@ from rheostat.spark.act.instructions import (
     Kill,
     RearrangeQueries,
     RequestTotals,
-    Route,
+    RouteTasks,
     WaitForLocality,
     WarmUp,
 )
@@ -38,7 +38,7 @@ class Cluster:
 
     def __init__(self, topology, plan, profiles, *, can_route=True, nodes=None, **rules):
         self.plan, self.time_s = plan, 0.0
-        self.rules = Rules(topology, can_route, nodes or {}, **rules)
+        self.rules = ReconcileRules(topology, can_route, nodes or {}, **rules)
         self.view = ClusterView(profiles=profiles)
         self.book = first_book(plan, (), nodes or {})
         self.obstacles = ()
@@ -82,7 +82,7 @@ def of_type(kind, instructions):
 def test_a_new_pool_requests_its_executors_and_the_reserved_one():
     cluster = one(2, standby=1)
     assert cluster.step() == [
-        Route("work", WORK, ()),
+        RouteTasks("work", WORK, ()),
         RequestTotals({0: 1, 1: 3}),
         WaitForLocality(True),
     ]
@@ -94,20 +94,20 @@ def test_the_first_executor_serves_at_once_and_the_second_is_warmed_up():
     cluster = one(2)
     a, b = executors("a", "b")
     assert cluster.step(executors=(BASE, a, b)) == [
-        Route("work", WORK, (a,)),
+        RouteTasks("work", WORK, (a,)),
         WarmUp(WORK, (b,), frozenset({"work"})),
         RequestTotals({0: 1, 1: 2}),
         WaitForLocality(True),
         GroupRows("work", None, 1, ("work",)),
     ]
     assert cluster.step() == [
-        Route("work", WORK, (a,)),
+        RouteTasks("work", WORK, (a,)),
         RequestTotals({0: 1, 1: 2}),
         WaitForLocality(True),
         GroupRows("work", None, 1, ("work",)),
     ]
     assert cluster.step(warmed_up=frozenset({"b"})) == [
-        Route("work", WORK, (a, b)),
+        RouteTasks("work", WORK, (a, b)),
         RequestTotals({0: 1, 1: 2}),
         WaitForLocality(True),
         GroupRows("work", None, 2, ("work",)),
@@ -119,9 +119,9 @@ def test_substreams_follow_the_plan_and_the_tasks_of_a_keyed_operator_are_its_ow
     cluster = Cluster(CHAIN, Plan.initial(CHAIN, {"split": 1, "count": 2}), {SPLIT: 1, COUNT: 2})
     a, (b, c) = executor("a"), executors("b", "c", profile=2)
     instructions = cluster.step(executors=(BASE, a, b, c), warmed_up=frozenset("abc"))
-    assert of_type(Route, instructions) == [
-        Route("split", SPLIT, (a,)),
-        Route("count", COUNT, (b, c), (b, b, c, c)),
+    assert of_type(RouteTasks, instructions) == [
+        RouteTasks("split", SPLIT, (a,)),
+        RouteTasks("count", COUNT, (b, c), (b, b, c, c)),
     ]
     assert of_type(GroupRows, instructions) == [GroupRows("split", None, 1, ("split",))]
     assert cluster.book.owner_numbers("count") == cluster.plan.assignment["count"]
@@ -132,7 +132,7 @@ def test_an_executor_that_leaves_is_routed_around_drained_and_killed():
     cluster.decide(Scale(pool="work", executors=1, reason="test"))
     a = executor("a")
     first = cluster.step(jobs=frozenset({7}))
-    assert of_type(Route, first) == [Route("work", WORK, (a,))]
+    assert of_type(RouteTasks, first) == [RouteTasks("work", WORK, (a,))]
     assert of_type(RequestTotals, first) == [RequestTotals({0: 1, 1: 2})]
     assert of_type(Kill, first) == []
     assert of_type(Kill, cluster.step(jobs=frozenset({7, 8}))) == []
@@ -148,7 +148,7 @@ def test_a_standby_serves_at_once_and_another_is_requested_for_it():
     assert cluster.phases() == [("work", -2, WARM, "b"), ("work", 0, ACTIVE, "a")]
     cluster.decide(Scale(pool="work", executors=2, reason="test"))
     instructions = cluster.step()
-    assert of_type(Route, instructions) == [Route("work", WORK, executors("a", "b"))]
+    assert of_type(RouteTasks, instructions) == [RouteTasks("work", WORK, executors("a", "b"))]
     assert of_type(RequestTotals, instructions) == [RequestTotals({0: 1, 1: 3})]
     assert cluster.reached == {"work"}
     assert not cluster.book.is_settled
@@ -199,11 +199,11 @@ def test_a_pool_serves_at_the_old_node_until_all_executors_at_the_new_one_are_wa
     a, b = executor("a"), executor("b", profile=2)
     assert RequestTotals({0: 1, 1: 1, 2: 1}) in on_left.step(profiles={left: 1, right: 2})
     coming = on_left.step(executors=(BASE, a, b))
-    assert of_type(Route, coming) == [Route("work", left, (a,))]
+    assert of_type(RouteTasks, coming) == [RouteTasks("work", left, (a,))]
     assert of_type(WarmUp, coming) == [WarmUp(right, (b,), frozenset({"work"}))]
     assert on_left.phases() == [("work", 0, ACTIVE, "a"), ("work", -1, STARTING, "b")]
     assert on_left.reached == frozenset()
-    assert of_type(Route, on_left.step(warmed_up=frozenset("ab"))) == [Route("work", right, (b,))]
+    assert of_type(RouteTasks, on_left.step(warmed_up=frozenset("ab"))) == [RouteTasks("work", right, (b,))]
     assert on_left.reached == {"work"}
     assert on_left.phases() == [("work", 0, ACTIVE, "b"), ("work", -1, LEAVING, "a")]
     on_left.step()
@@ -253,7 +253,7 @@ def test_operators_share_a_pool_before_they_share_a_query():
     cluster = chain()
     cluster.decide(FUSE)
     instructions = cluster.step()
-    assert of_type(Route, instructions)[0] == Route("split", COUNT, executors("b", profile=2))
+    assert of_type(RouteTasks, instructions)[0] == RouteTasks("split", COUNT, executors("b", profile=2))
     assert RearrangeQueries(PAIR) in instructions
     assert cluster.reached == frozenset()
     cluster.step(groups=PAIR)
@@ -276,7 +276,7 @@ def test_operators_that_are_to_be_split_stay_together_until_they_are():
     assert cluster.book.pool_of == {"split": "count", "count": "count"}
     instructions = cluster.step(groups=())
     assert cluster.book.pool_of == {"split": "split", "count": "count"}
-    assert Route("split", SPLIT, (executor("c"),)) in instructions
+    assert RouteTasks("split", SPLIT, (executor("c"),)) in instructions
     assert cluster.reached == {"split", "count"}
 
 
@@ -299,10 +299,12 @@ def test_without_routing_leaving_executors_are_decommissioned_and_never_serve_ag
     cluster.decide(Scale(pool="work", executors=2, reason="test"))
     a = executor("a")
     instructions = cluster.step()
-    assert of_type(Route, instructions) == [Route("work", WORK, (a,))]
+    assert of_type(RouteTasks, instructions) == [RouteTasks("work", WORK, (a,))]
     assert RequestTotals({0: 1, 1: 2}) in instructions
     assert Kill(("b",)) in instructions
-    assert of_type(Route, cluster.step(executors=(BASE, a, executor("c")))) == [Route("work", WORK, (a, executor("c")))]
+    assert of_type(RouteTasks, cluster.step(executors=(BASE, a, executor("c")))) == [
+        RouteTasks("work", WORK, (a, executor("c")))
+    ]
     assert b.id not in {member.executor.id for member in cluster.book.members()}
 
 
@@ -349,7 +351,7 @@ def test_more_executors_than_the_application_has_cores_for_are_reported_at_once(
 
 def test_on_a_local_master_a_plan_is_real_at_once_and_tasks_stand_for_executors():
     plan = Plan.initial(CHAIN, 2)
-    rules, view = Rules(CHAIN, can_route=False), ClusterView()
+    rules, view = ReconcileRules(CHAIN, can_route=False), ClusterView()
     result = reconcile(view, plan, ExecutorBook.of_local_master(plan), 0.0, rules)
     assert result.instructions == (GroupRows("split", None, 2, ("split",)),)
     assert [(m.pool, m.number, m.phase) for m in result.book.members()] == [

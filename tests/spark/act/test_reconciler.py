@@ -6,7 +6,7 @@ from rheostat.clock import WallClock
 from rheostat.decision import Scale
 from rheostat.errors import PlantError
 from rheostat.plan import Plan
-from rheostat.spark.act.cluster_view import ClusterView, Rules
+from rheostat.spark.act.cluster_view import ClusterView, ReconcileRules
 from rheostat.spark.act.execute import Execution
 from rheostat.spark.act.executor_pools import NoExecutors
 from rheostat.spark.act.instructions import GroupRows
@@ -45,7 +45,7 @@ def actuators():
 def local(actuators):
     plan = Plan.initial(TOPOLOGY)
     state = SparkState(ExecutorBook.of_local_master(plan), Unplaced())
-    rules = Rules(TOPOLOGY, can_route=False)
+    rules = ReconcileRules(TOPOLOGY, can_route=False)
     reconciler = Reconciler(state, NoExecutors(TOPOLOGY, plan), Execution([actuators]), rules, WallClock(), plan)
     reconciler.start()
     yield reconciler
@@ -89,7 +89,7 @@ def test_without_a_plan_the_book_is_kept_and_nothing_is_changed(actuators):
     state = SparkState(first_book(Plan.initial(one), (), {}), Unplaced())
     cluster = FakeCluster("1", "2", "3")
     reconciler = Reconciler(
-        state, cluster, Execution([actuators]), Rules(one, can_route=False, reserved=None), WallClock()
+        state, cluster, Execution([actuators]), ReconcileRules(one, can_route=False, reserved=None), WallClock()
     )
     reconciler.step()
     assert [(m.number, m.phase, m.executor.id) for m in state.book.members()] == [

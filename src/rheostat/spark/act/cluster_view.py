@@ -25,7 +25,7 @@ class ClusterView:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ReconcileRules:
     """What stays the same while the reconciler runs.
 
     `can_route`: executors can be kept free of work. `can_fuse`: queries can be fused and split. `nodes` pins whole

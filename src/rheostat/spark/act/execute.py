@@ -21,7 +21,7 @@ from rheostat.spark.act.instructions import (
     Kill,
     RearrangeQueries,
     RequestTotals,
-    Route,
+    RouteTasks,
     WaitForLocality,
     WarmUp,
 )
@@ -94,7 +94,7 @@ class StateActuators:
         self._spark, self._runtime = spark, runtime
 
     def carry_out(self, instruction: Instruction, now_s: float) -> None:
-        if isinstance(instruction, Route) and instruction.by_substream:
+        if isinstance(instruction, RouteTasks) and instruction.by_substream:
             queries = [each.query for each in self._runtime.queries.values() if instruction.operator in each.unit.parts]
             if not all(query and move_state(self._spark, query, instruction.by_substream) for query in queries):
                 raise NotYetError(f"operator {instruction.operator!r} has no state to move yet")
@@ -121,7 +121,7 @@ class StageActuators:
         match instruction:
             case CreateProfile():
                 self._profiles.create(instruction.site)
-            case Route():
+            case RouteTasks():
                 profile = self._profiles[instruction.site]
                 target = StageTarget(profile, instruction.serving, instruction.by_substream)
                 self._placement.route(instruction.operator, target)
@@ -162,7 +162,7 @@ class AllocationActuators:
 def _subject(instruction: Instruction) -> object:
     """What an instruction states something about; None for one that is carried out whenever it comes."""
     match instruction:
-        case Route() | GroupRows():
+        case RouteTasks() | GroupRows():
             return type(instruction), instruction.operator
         case RequestTotals() | WaitForLocality():
             return type(instruction)

@@ -17,7 +17,7 @@ from rheostat.spark.act.actuators.allocation import AllocationClient
 from rheostat.spark.act.actuators.executor_control import ExecutorControl
 from rheostat.spark.act.actuators.resource_profiles import ResourceProfiles
 from rheostat.spark.act.actuators.warm_up import WarmUps
-from rheostat.spark.act.cluster_view import DEFAULT_PROFILE, ClusterView, Rules
+from rheostat.spark.act.cluster_view import DEFAULT_PROFILE, ClusterView, ReconcileRules
 from rheostat.spark.act.execute import (
     Actuators,
     AllocationActuators,
@@ -69,7 +69,7 @@ class ProfilePools:
             _LOG.warning(
                 "without the JVM helpers there are no standbys, and new executors get work before they are warm"
             )
-        self.rules = Rules(
+        self.rules = ReconcileRules(
             topology,
             can_route=self.placement.can_route,
             can_fuse=True,
@@ -108,7 +108,7 @@ class NoExecutors:
 
     def __init__(self, topology: Topology, plan: Plan) -> None:
         self.book, self.placement = ExecutorBook.of_local_master(plan), Unplaced()
-        self.rules = Rules(topology, can_route=False, can_fuse=True)
+        self.rules = ReconcileRules(topology, can_route=False, can_fuse=True)
         _LOG.warning("a local master has no executors to scale: the number of tasks per batch stands for them")
 
     def view(self, groups: Groups) -> ClusterView:
@@ -135,7 +135,7 @@ class DefaultPool:
         others = Counter(executor.profile for executor in self._allocation.executors())
         targets = self._control.take_over() if take_over else {}
         self.book, self.placement = first_book(Plan.initial(topology), (), {}), Unplaced()
-        self.rules = Rules(
+        self.rules = ReconcileRules(
             topology,
             can_route=False,
             reserved=None,

@@ -1,6 +1,6 @@
 """Instructions: what the reconciler wants done on Spark. `execute` carries them out; tests compare lists of them.
 
-`Route`, `RequestTotals`, `WaitForLocality` and `GroupRows` state how something shall be. They are issued in each step
+`RouteTasks`, `RequestTotals`, `WaitForLocality` and `GroupRows` state how something shall be. They are issued in each step
 and carried out when they change. The others are carried out whenever they are issued.
 """
 
@@ -20,7 +20,7 @@ class CreateProfile:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class RouteTasks:
     """Send the operator's work to executors at `site`: substream i to the i-th of `by_substream`, the rest to any of
     `serving`."""
 
@@ -86,7 +86,7 @@ class RearrangeQueries:
 
 Instruction = (
     CreateProfile
-    | Route
+    | RouteTasks
     | WarmUp
     | Decommission
     | RequestTotals

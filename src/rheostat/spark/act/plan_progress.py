@@ -8,7 +8,7 @@ from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.act import draining
-from rheostat.spark.act.cluster_view import Rules
+from rheostat.spark.act.cluster_view import ReconcileRules
 from rheostat.spark.act.pool_sites import planned_node
 from rheostat.spark.state.executor_book import ExecutorBook, PoolSite
 from rheostat.spark.state.query_groups import Groups, differing
@@ -25,7 +25,7 @@ def is_settled(plan: Plan, book: ExecutorBook, groups: Groups) -> bool:
     return book.is_settled and book.pools.keys() == plan.pools.keys() and not differing(groups, plan.fused)
 
 
-def obstacles(plan: Plan, book: ExecutorBook, now_s: float, rules: Rules) -> list[str]:
+def obstacles(plan: Plan, book: ExecutorBook, now_s: float, rules: ReconcileRules) -> list[str]:
     """What stands in the way of `plan`. Notes in `book` since when executors are missing."""
     shortages = [shortage for site in book.sites if (shortage := _shortage(book, site, now_s, rules)) is not None]
     return [*shortages, *_misplaced(plan, book, rules), *_stuck(plan, book, rules)]
@@ -44,7 +44,7 @@ def _is_real(plan: Plan, operator: OperatorName, book: ExecutorBook) -> bool:
     return operator not in plan.assignment or book.owner_numbers(operator) == plan.assignment[operator]
 
 
-def _shortage(book: ExecutorBook, site: PoolSite, now_s: float, rules: Rules) -> str | None:
+def _shortage(book: ExecutorBook, site: PoolSite, now_s: float, rules: ReconcileRules) -> str | None:
     """Executors that were requested and have not registered for longer than `shortage_after_s`."""
     members, after_s = book.sites[site], rules.shortage_after_s
     wanted = draining.total(members)
@@ -66,7 +66,7 @@ def _shortage(book: ExecutorBook, site: PoolSite, now_s: float, rules: Rules) ->
     )
 
 
-def _misplaced(plan: Plan, book: ExecutorBook, rules: Rules) -> Iterator[str]:
+def _misplaced(plan: Plan, book: ExecutorBook, rules: ReconcileRules) -> Iterator[str]:
     for name, wanted in plan.pools.items():
         nodes = sorted({location.node for location in wanted.locations.values()})
         if name not in book.pools or not nodes or nodes == [book.pools[name].serving.node]:
@@ -78,7 +78,7 @@ def _misplaced(plan: Plan, book: ExecutorBook, rules: Rules) -> Iterator[str]:
             yield f"pool {name!r} cannot move to {nodes[0]!r} while it runs: that needs the JVM helpers"
 
 
-def _stuck(plan: Plan, book: ExecutorBook, rules: Rules) -> Iterator[str]:
+def _stuck(plan: Plan, book: ExecutorBook, rules: ReconcileRules) -> Iterator[str]:
     for operator, pool in plan.pool_of.items():
         serving = book.pool_of[operator]
         if serving != pool and not rules.can_route:

@@ -11,7 +11,7 @@ import msgspec
 from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan, PoolPlan
 from rheostat.spark.act import executor_numbers
-from rheostat.spark.act.cluster_view import ClusterView, Rules
+from rheostat.spark.act.cluster_view import ClusterView, ReconcileRules
 from rheostat.spark.state.executor_book import ExecutorBook, PoolSite, PoolSites, SiteBook
 from rheostat.spark.state.query_groups import Groups
 
@@ -26,7 +26,7 @@ def first_book(plan: Plan, groups: Groups, nodes: Mapping[PoolName, str]) -> Exe
     return ExecutorBook(pools, {pool.serving: SiteBook(pool.planned) for pool in pools.values()}, pool_of)
 
 
-def update_sites(book: ExecutorBook, view: ClusterView, plan: Plan, rules: Rules) -> None:
+def update_sites(book: ExecutorBook, view: ClusterView, plan: Plan, rules: ReconcileRules) -> None:
     """Bring pools, sites, executor numbers and the pools of operators up to date with the cluster and the plan."""
     _open_and_close_pools(book, plan, rules)
     for name, pool in book.pools.items():
@@ -44,7 +44,7 @@ def planned_node(pool: PoolPlan) -> str | None:
     return planned.pop() if len(planned) == 1 and pool.locations.keys() >= set(pool.executors) else None
 
 
-def _open_and_close_pools(book: ExecutorBook, plan: Plan, rules: Rules) -> None:
+def _open_and_close_pools(book: ExecutorBook, plan: Plan, rules: ReconcileRules) -> None:
     """Add the pools that are new in the plan; remove those that it does not have and that are empty."""
     for name, pool in plan.pools.items():
         if name in book.pools:
@@ -59,7 +59,7 @@ def _open_and_close_pools(book: ExecutorBook, plan: Plan, rules: Rules) -> None:
                 book.sites.pop(site, None)
 
 
-def _choose_site(name: PoolName, pool: PoolSites, rules: Rules) -> None:
+def _choose_site(name: PoolName, pool: PoolSites, rules: ReconcileRules) -> None:
     """Start to move the pool to the node that the plan has all of it on, or stop moving it elsewhere."""
     node = planned_node(pool.planned)
     if pool.coming is not None and pool.coming.node != node:
@@ -72,14 +72,16 @@ def _choose_site(name: PoolName, pool: PoolSites, rules: Rules) -> None:
         pool.left.remove(pool.coming)
 
 
-def _wanted(book: ExecutorBook, site: PoolSite, pool: PoolSites, plan: Plan, rules: Rules) -> PoolPlan:
+def _wanted(book: ExecutorBook, site: PoolSite, pool: PoolSites, plan: Plan, rules: ReconcileRules) -> PoolPlan:
     """A pool that is not in the plan any more keeps its executors while it still serves an operator."""
     is_needed = site.pool in plan.pools or bool(book.operators_of(site.pool))
     wanted = pool.planned if is_needed and site not in pool.left else _NO_EXECUTORS
     return wanted if rules.can_route else msgspec.structs.replace(wanted, standby=0)
 
 
-def _update_members(book: ExecutorBook, site: PoolSite, wanted: PoolPlan, view: ClusterView, rules: Rules) -> None:
+def _update_members(
+    book: ExecutorBook, site: PoolSite, wanted: PoolPlan, view: ClusterView, rules: ReconcileRules
+) -> None:
     members = book.sites.setdefault(site, SiteBook(wanted, may_serve_cold=False))
     members.wanted = wanted
     profile = view.profiles.get(site)

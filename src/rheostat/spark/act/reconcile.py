@@ -12,7 +12,7 @@ from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.act import draining, executor_numbers
-from rheostat.spark.act.cluster_view import DEFAULT_PROFILE, ClusterView, Rules
+from rheostat.spark.act.cluster_view import DEFAULT_PROFILE, ClusterView, ReconcileRules
 from rheostat.spark.act.instructions import (
     CreateProfile,
     Decommission,
@@ -21,7 +21,7 @@ from rheostat.spark.act.instructions import (
     Kill,
     RearrangeQueries,
     RequestTotals,
-    Route,
+    RouteTasks,
     WaitForLocality,
     WarmUp,
 )
@@ -41,7 +41,7 @@ class Reconciled:
     obstacles: tuple[str, ...] = ()
 
 
-def reconcile(view: ClusterView, plan: Plan, book: ExecutorBook, now_s: float, rules: Rules) -> Reconciled:
+def reconcile(view: ClusterView, plan: Plan, book: ExecutorBook, now_s: float, rules: ReconcileRules) -> Reconciled:
     """What is to be done now so that what runs becomes what `plan` wants."""
     if book.virtual:
         book = ExecutorBook.of_local_master(plan)
@@ -69,14 +69,14 @@ def reconcile(view: ClusterView, plan: Plan, book: ExecutorBook, now_s: float, r
     return Reconciled(book, tuple(instructions), tuple(problems))
 
 
-def _routes(book: ExecutorBook, pool: PoolName, plan: Plan) -> Iterator[Route]:
+def _routes(book: ExecutorBook, pool: PoolName, plan: Plan) -> Iterator[RouteTasks]:
     site, members = book.pools[pool].serving, book.serving_site(pool)
     serving = tuple(members.serving)
     for operator in book.operators_of(pool):
         present = book.owners.get(operator, ())
         owners = executor_numbers.owners(members, plan.assignment.get(operator, ()), present)
         book.owners[operator] = tuple(executor.id for executor in owners)
-        yield Route(operator, site, serving, owners)
+        yield RouteTasks(operator, site, serving, owners)
 
 
 def _decommissioned(book: ExecutorBook, routed: set[str]) -> tuple[str, ...]:
@@ -103,13 +103,13 @@ def _warm_ups(book: ExecutorBook, pool: PoolName, plan: Plan) -> Iterator[WarmUp
             yield WarmUp(site, tuple(member.executor for member in starting), operators)
 
 
-def _totals(book: ExecutorBook, view: ClusterView, rules: Rules) -> dict[int, int]:
+def _totals(book: ExecutorBook, view: ClusterView, rules: ReconcileRules) -> dict[int, int]:
     reserved = {} if rules.reserved is None else {DEFAULT_PROFILE: rules.reserved}
     ours = {view.profiles[site]: draining.total(book.sites[site]) for site in book.sites if site in view.profiles}
     return {**rules.others, **reserved, **ours}
 
 
-def _strangers(book: ExecutorBook, view: ClusterView, rules: Rules) -> list[str]:
+def _strangers(book: ExecutorBook, view: ClusterView, rules: ReconcileRules) -> list[str]:
     """Executors that were requested earlier: of the default profile beyond the reserved ones, and of former pools."""
     if rules.reserved is None:
         return []

@@ -11,7 +11,7 @@ from typing import Protocol
 from rheostat.clock import Clock
 from rheostat.names import PoolName
 from rheostat.plan import Plan
-from rheostat.spark.act.cluster_view import ClusterView, Rules
+from rheostat.spark.act.cluster_view import ClusterView, ReconcileRules
 from rheostat.spark.act.execute import Execution
 from rheostat.spark.act.plan_progress import is_settled, reached
 from rheostat.spark.act.reconcile import reconcile
@@ -37,7 +37,7 @@ class Reconciler:
         state: SparkState,
         cluster: ClusterReader,
         execution: Execution,
-        rules: Rules,
+        rules: ReconcileRules,
         clock: Clock,
         plan: Plan | None = None,
     ) -> None:

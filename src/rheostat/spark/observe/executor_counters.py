@@ -11,7 +11,7 @@ from rheostat.spark.observe.counters import RowCount, RowCounters
 from rheostat.spark.state.executor_book import PoolMember
 
 
-class ExecutorKey(NamedTuple):
+class PoolNumber(NamedTuple):
     """A pool and a number in it."""
 
     pool: str
@@ -22,7 +22,7 @@ class ExecutorCounters:
     """Counters of all executors in a book. They continue from `base`."""
 
     def __init__(self, base: Snapshot | None = None) -> None:
-        before = {ExecutorKey(state.pool, state.id): state for state in (() if base is None else base.executors)}
+        before = {PoolNumber(state.pool, state.id): state for state in (() if base is None else base.executors)}
         self._busy_s = {key: state.busy_s or 0.0 for key, state in before.items()}
         self._rows = RowCounters(
             {key: RowCount(state.arrived or 0, state.completed or 0, 0) for key, state in before.items()}
@@ -39,7 +39,7 @@ class ExecutorCounters:
         """
         grown_s = {id_: max(0.0, now_s - self._held_s.get(id_, now_s)) for id_, now_s in held_s.items()}
         self._held_s = {id_: max(now_s, self._held_s.get(id_, now_s)) for id_, now_s in held_s.items()}
-        executors = {ExecutorKey(member.pool, member.number): member.executor for member in members}
+        executors = {PoolNumber(member.pool, member.number): member.executor for member in members}
         self._busy_s = {key: self._busy_s.get(key, 0.0) for key in executors}
         self._rows.keep(executors)
         added_s: dict[str, float] = {}
@@ -52,11 +52,11 @@ class ExecutorCounters:
 
     def add_rows(self, pool: str, completed: Mapping[int, float]) -> None:
         """So many rows more were completed by the executors of `pool`, by number."""
-        self._rows.add({ExecutorKey(pool, number): rows for number, rows in completed.items()})
+        self._rows.add({PoolNumber(pool, number): rows for number, rows in completed.items()})
 
     def busy_s(self, pool: str, number: int) -> float:
-        return self._busy_s.get(ExecutorKey(pool, number), 0.0)
+        return self._busy_s.get(PoolNumber(pool, number), 0.0)
 
     def rows(self, pool: str, number: int, queued: int) -> RowCount:
         """All rows of an executor, now that `queued` wait for it."""
-        return self._rows.count(ExecutorKey(pool, number), queued)
+        return self._rows.count(PoolNumber(pool, number), queued)

@@ -1,7 +1,7 @@
 import pytest
 
 from rheostat.snapshot import Batch, OperatorState
-from rheostat.spark.observe.operators.batch_costs import BatchCosts
+from rheostat.spark.observe.operators.batch_costs import BatchCostCounter
 from rheostat.spark.observe.operators.work_model import SampledWork
 from rheostat.spark.observe.status_store import TaskData
 from rheostat.spark.observe.task_samples import BatchTasks
@@ -17,7 +17,7 @@ def record(duration_s: float, rows: int) -> BatchRecord:
 
 
 def test_batches_are_charged_as_much_for_a_row_as_the_sampled_one():
-    costs = BatchCosts(OperatorState("count"))
+    costs = BatchCostCounter(OperatorState("count"))
     costs.add(record(1.0, 40))
     costs.add(record(2.0, 120))
     costs.charge(160, SAMPLE, SLOTS)
@@ -26,7 +26,7 @@ def test_batches_are_charged_as_much_for_a_row_as_the_sampled_one():
 
 
 def test_costs_are_unknown_until_a_batch_was_sampled_and_then_include_all_before():
-    costs = BatchCosts(OperatorState("count"))
+    costs = BatchCostCounter(OperatorState("count"))
     costs.add(record(1.0, 40))
     assert (costs.busy_s, costs.batch) == (None, Batch(1, 1.0, None, None))
     costs.add(record(1.0, 40))
@@ -35,7 +35,7 @@ def test_costs_are_unknown_until_a_batch_was_sampled_and_then_include_all_before
 
 
 def test_without_new_batches_nothing_is_charged():
-    costs = BatchCosts(OperatorState("count"))
+    costs = BatchCostCounter(OperatorState("count"))
     costs.add(record(1.0, 40))
     costs.charge(40, SAMPLE, SLOTS)
     before = costs.busy_s, costs.batch
@@ -44,14 +44,14 @@ def test_without_new_batches_nothing_is_charged():
 
 
 def test_a_batch_that_works_longer_than_it_lasts_has_no_fixed_cost():
-    costs = BatchCosts(OperatorState("count"))
+    costs = BatchCostCounter(OperatorState("count"))
     costs.add(record(0.1, 400))
     costs.charge(400, SAMPLE, SLOTS)
     assert costs.batch.fixed_s == 0.0
 
 
 def test_counters_continue_after_a_restart():
-    costs = BatchCosts(OperatorState("count", busy_s=30.0, batch=Batch(9, 20.0, 5.0, 18)))
+    costs = BatchCostCounter(OperatorState("count", busy_s=30.0, batch=Batch(9, 20.0, 5.0, 18)))
     costs.add(record(1.0, 40))
     costs.charge(40, SAMPLE, SLOTS)
     assert costs.busy_s == pytest.approx(30.5)

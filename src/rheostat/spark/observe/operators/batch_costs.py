@@ -10,7 +10,7 @@ from rheostat.spark.query.batch_log import BatchRecord
 _MOST_PENDING = 1000
 
 
-class BatchCosts:
+class BatchCostCounter:
     """Counters that continue from `before`. What batches cost is known once one of them was sampled."""
 
     def __init__(self, before: OperatorState) -> None:

@@ -8,7 +8,7 @@ from rheostat.names import OperatorName
 from rheostat.snapshot import Latency, OperatorState, Snapshot, StreamState, SubstreamState
 from rheostat.spark.observe.counters import last_state, merged
 from rheostat.spark.observe.operators.backlog import Backlog
-from rheostat.spark.observe.operators.batch_costs import BatchCosts
+from rheostat.spark.observe.operators.batch_costs import BatchCostCounter
 from rheostat.spark.observe.operators.batch_feed import BatchFeed
 from rheostat.spark.observe.operators.substream_meter import SubstreamMeter
 from rheostat.spark.observe.operators.variability import ServiceVariability
@@ -37,7 +37,7 @@ class OperatorMeter:
         self._groupings = groupings_for(operator)
         self._feed = BatchFeed(runtime, name)
         self._backlog = Backlog(name, base)
-        self._costs = BatchCosts(last_state(name, base))
+        self._costs = BatchCostCounter(last_state(name, base))
         self._substreams = SubstreamMeter(name, operator.substream_count, base)
         self._has_state = operator.substream_count > 0
         self._work_model = WorkModel()
