@@ -1,7 +1,7 @@
 """Instructions: what the reconciler wants done on Spark. `execute` carries them out; tests compare lists of them.
 
-`RouteTasks`, `RequestTotals`, `WaitForLocality` and `GroupRows` state how something shall be. They are issued in each step
-and carried out when they change. The others are carried out whenever they are issued.
+`RouteTasks`, `RequestTotals`, `WaitForLocality` and `GroupRows` state how something shall be. They are issued in each
+step and carried out when they change. The others are carried out whenever they are issued.
 """
 
 from collections.abc import Mapping
