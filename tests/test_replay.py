@@ -135,7 +135,7 @@ def test_pruned_snapshots_are_told(tmp_path):
     journal = live(Journal(tmp_path / "j", keep_snapshots=10), lives=["30m"])
     report = replay(journal)
     assert not report.complete
-    assert "old snapshots are gone" in report.text()
+    assert "old snapshots were deleted" in report.text()
     journal.close()
 
 
@@ -165,8 +165,8 @@ def test_the_report_as_text_has_the_counts_and_the_first_differences():
     lines = text.splitlines()
     assert lines[0].startswith("31 snapshots replayed with static")
     assert lines[1] == f"recorded: scale {report.recorded['scale']}"
-    assert lines[2] == "replayed: only holds"
-    assert lines[3] == f"the same in 0 decisions, otherwise in {len(report.differences)}"
+    assert lines[2] == "replayed: holds only"
+    assert lines[3] == f"0 equal decisions, {len(report.differences)} different"
     assert re.fullmatch(r"  10\.0 s  split: recorded scale to 2 executors, replayed hold", lines[4])
     assert lines[6] == f"  and {len(report.differences) - 2} more"
 

@@ -2,7 +2,7 @@ import pytest
 
 from rheostat.decision import Regroup, Scale
 from rheostat.errors import PlantError
-from rheostat.measure.rates import Measurer
+from rheostat.measure.measurer import Measurer
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, Snapshot
 from rheostat.testing import FakePlant, ManualClock

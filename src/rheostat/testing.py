@@ -1,4 +1,4 @@
-"""For tests of policies and of the loop, yours and ours: a clock that moves when told and a plant made of arithmetic.
+"""Testing: a plant made of arithmetic and a manual clock, for tests of policies and of the loop.
 
 plant = FakePlant(topology, arrival_rate=180, service_rate=100)
 Controller(plant, make_policy("threshold", goal), goal).run(for_="5m")

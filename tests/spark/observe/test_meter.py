@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql.functions import col
 
 from rheostat.clock import WallClock
-from rheostat.measure.rates import Measurer
+from rheostat.measure.measurer import Measurer
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, Snapshot
 from rheostat.spark.act.dynamic_allocation import start_own_allocation

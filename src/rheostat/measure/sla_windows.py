@@ -1,4 +1,4 @@
-"""How often an SLA (L, T) was met: over every window of length T, per substream, from true latencies.
+"""SLA windows: how often an SLA (L, T) was met, over every window of length T, per substream, from true latencies.
 
 StreamSwitch's evaluation: the success rate is the share of windows whose mean latency is at most L. A window in
 which nothing completed is left out, unless a record has waited for longer than L: then it is missed.
