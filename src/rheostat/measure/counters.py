@@ -5,7 +5,7 @@ class Counter:
     """The last known reading of one counter.
 
     A missing reading is bridged: the next known one is compared with the last known one. A counter that fell was
-    started anew, and what it had grown by before is lost: its rate is not known.
+    restarted, and its growth before that is lost: its rate is not known.
     """
 
     __slots__ = ("_time_s", "_value")

@@ -69,7 +69,7 @@ class WindowedSuccess:
         return float(known.mean()) if known.size else None
 
     def _slide(self, row: int, latencies_s: Floats, completed: Floats) -> None:
-        if row == 0:  # once in a turn the sums are formed anew, so that rounding errors cannot pile up
+        if row == 0:  # once per window the sums are computed again, so that rounding errors do not accumulate
             self._latencies_s[0], self._completed[0] = latencies_s, completed
             self._window_latencies_s = self._latencies_s.sum(axis=0)
             self._window_completed = self._completed.sum(axis=0)
