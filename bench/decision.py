@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from rheostat.decision import Hold
-from rheostat.measure.rates import Measurer
+from rheostat.measure.measurer import Measurer
 from rheostat.plan import Plan
 from rheostat.policies.observation import Observation
 from rheostat.policies.registry import make_policy, policies

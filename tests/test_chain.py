@@ -27,12 +27,12 @@ def test_a_chain_can_be_fused_in_whatever_order_it_is_named(group):
 @pytest.mark.parametrize(
     ("group", "words"),
     [
-        (("in", "read"), "'in' is a source: it can be fused only from the start"),
-        (("split",), "'split' alone is no chain: name at least two operators"),
-        (("count", "rank"), "'count' is keyed: only the last of a chain may be, 'rank' is that"),
-        (("read", "alarm"), "'alarm' does not read what 'read' writes, and nothing else"),
-        (("sort", "join"), "'join' does not read what 'sort' writes, and nothing else"),
-        (("join", "again"), "'join' does not read exactly one stream from outside: a chain begins with one that does"),
+        (("in", "read"), "'in' is a source: it can only be fused from the start"),
+        (("split",), "'split' alone is not a chain: name at least two operators"),
+        (("count", "rank"), "'count' is keyed: only the last operator of a chain may be, which is 'rank'"),
+        (("read", "alarm"), "'alarm' must read the stream of 'read' and nothing else"),
+        (("sort", "join"), "'join' must read the stream of 'sort' and nothing else"),
+        (("join", "again"), "'join' must read exactly one stream from outside the chain"),
     ],
 )
 def test_what_is_no_chain_is_told_with_the_operator_at_fault(group, words):

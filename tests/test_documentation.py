@@ -6,6 +6,7 @@ import shlex
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,11 +14,16 @@ import pytest
 from rheostat.cli import app, main
 from rheostat.experiments import scenario
 from rheostat.forecast import MODELS as FORECASTS
+from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.placement import graphfile
 from rheostat.placement.algorithms import ALGORITHMS
+from rheostat.plan import Plan
+from rheostat.policies.observation import Observation
 from rheostat.policies.registry import make_policy, policies
 from rheostat.queueing import planfile
 from rheostat.sim import model
+from rheostat.sla import Budget, Goal
+from rheostat.snapshot import Snapshot
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -106,11 +112,30 @@ def test_every_forecast_is_described() -> None:
     assert FORECASTS.keys() <= names(DOCS / "forecasting.md")
 
 
-def test_the_sample_policy_passes_its_sample_test() -> None:
+@pytest.fixture
+def sample_policy() -> dict[str, object]:
+    """What the page on policies defines."""
     policy, test, _ = samples(DOCS / "policies.md", "python")
     space: dict[str, object] = {}
     exec(policy + test, space)
-    space["test_three_executors_for_180_records_a_second"]()  # type: ignore[operator]
+    return space
+
+
+@pytest.mark.parametrize(
+    "test", ["test_three_executors_for_180_records_a_second", "test_operators_that_share_a_pool_get_what_both_need"]
+)
+def test_the_sample_policy_passes_its_sample_tests(sample_policy: dict[str, object], test: str) -> None:
+    sample_policy[test]()  # type: ignore[operator]
+
+
+def test_the_sample_policy_is_right_about_fused_operators_and_a_spent_budget(sample_policy: dict[str, Any]) -> None:
+    """Of fused operators the first is measured; what the budget does not have is not asked for."""
+    topology, goal = sample_policy["LINE"], Goal(sample_policy["LINE"], budget=Budget(total=4))
+    plan = Plan.initial(topology, fused=[("parse", "rank")])
+    rates = {"parse": OperatorMeasures(arrival_rate=700.0, service_rate=100.0), "rank": OperatorMeasures()}
+    seen = Observation(Snapshot(1.0, ()), Measures(1.0, rates), plan, budget=goal.budget)
+    [decision] = sample_policy["Headroom"](goal).decide(seen)
+    assert (decision.pool, decision.executors) == ("rank", 4)
 
 
 def test_the_sample_lesson_teaches_the_sample_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

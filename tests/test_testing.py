@@ -1,8 +1,8 @@
 import pytest
 
-from rheostat.decision import Regroup, Scale
+from rheostat.decision import Fuse, Regroup, Scale
 from rheostat.errors import PlantError
-from rheostat.measure.rates import Measurer
+from rheostat.measure.measurer import Measurer
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, Snapshot
 from rheostat.testing import FakePlant, ManualClock
@@ -126,3 +126,33 @@ def test_it_can_group_stateless_operators_and_place_executors():
     assert (offered.can_place, offered.can_fuse, offered.free_executors) == (True, False, None)
     assert offered.can_group("split", "osg")
     assert not offered.can_group("count", "osg")
+
+
+def test_operators_that_share_a_pool_share_its_time():
+    plan = Plan.initial(TOPOLOGY, 2, shared=[("split", "count")])
+    plant = FakePlant(TOPOLOGY, arrival_rate=40, service_rate={"split": 100, "count": 50}, plan=plan)
+    seen = observed(plant, 0.0, 10.0)
+    split, count = seen.operators["split"], seen.operators["count"]
+    assert (split.completed, count.completed) == (400, 800)
+    assert [(state.pool, state.id, state.completed) for state in seen.executors] == [
+        ("split+count", 0, 600),
+        ("split+count", 1, 600),
+    ]
+    assert sum(state.busy_s for state in seen.executors) == pytest.approx(split.busy_s + count.busy_s)
+    alone = FakePlant(
+        TOPOLOGY,
+        arrival_rate=40,
+        service_rate={"split": 100, "count": 50},
+        plan=Plan.initial(TOPOLOGY, 1, shared=[("split", "count")]),
+    )
+    assert observed(alone, 0.0, 10.0).operators["count"].completed == 300, "4 of 10 s go to the other operator"
+
+
+def test_a_plan_that_fuses_operators_cannot_be_met():
+    plant = FakePlant(TOPOLOGY)
+    fused = PLAN.after(Fuse(operators=("split", "count"), reason=""))
+    assert plant.apply(fused) == (
+        "operators of a fake plant keep the pools they have: they are neither fused nor split",
+    )
+    assert plant.reached(fused) == frozenset()
+    assert (plant.apply(PLAN), plant.reached(PLAN)) == ((), {"split", "count"})

@@ -122,9 +122,9 @@ def test_a_source_rate_must_be_positive(rate: float) -> None:
 
 
 def test_a_stream_nobody_reads_is_a_warning_that_names_it() -> None:
-    with pytest.warns(TopologyWarning, match="nobody reads stream 'a.rest'"):
+    with pytest.warns(TopologyWarning, match="no operator reads stream 'a.rest'"):
         chain(Operator("a", inputs="in", outputs=["used", "rest"]), Operator("b", inputs="a.used"))
-    with pytest.warns(TopologyWarning, match="nobody reads stream 'other'"):
+    with pytest.warns(TopologyWarning, match="no operator reads stream 'other'"):
         Topology("t", [Source("in"), Source("other"), Operator("a", inputs="in")])
 
 

@@ -1,4 +1,4 @@
-"""Time as the control loop sees it. Only the clock differs between simulated and real time."""
+"""Clocks: real time, simulated time, and time that a test moves."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ class Clock(Protocol):
     def now(self) -> float: ...
 
     def wait_until(self, time_s: float) -> bool:
-        """Return True when `time_s` has come, False if the wait was broken off by `interrupt`."""
+        """Return True at `time_s`, False if `interrupt` ended the wait before."""
         ...
 
     def interrupt(self) -> None:
@@ -20,7 +20,7 @@ class Clock(Protocol):
 
 
 class WallClock:
-    """Seconds since the epoch, kept monotonic: a step of the system's clock does not move it."""
+    """Seconds since the epoch, monotonic: a step of the system's clock does not change it."""
 
     def __init__(self) -> None:
         self._offset = time.time() - time.monotonic()
@@ -39,7 +39,7 @@ class WallClock:
 
 
 class ManualClock:
-    """A clock that moves only when told, or when somebody waits."""
+    """A clock that moves only when a caller waits."""
 
     def __init__(self, start_s: float = 0.0) -> None:
         self._now_s = start_s

@@ -1,4 +1,4 @@
-"""Decisions: what a policy wants done, why, and what it expects of it."""
+"""Decisions: what a policy wants to change, why, and the effect it predicts."""
 
 import msgspec
 

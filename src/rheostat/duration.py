@@ -1,4 +1,4 @@
-"""Durations as people write them: "500ms", "2s", "5m", "1h30m". Inside, always seconds."""
+"""Durations: written like "500ms", "2s", "5m" or "1h30m", always seconds inside."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The errors Rheostat raises for a user's mistake or a plant's refusal.
+"""Errors: what Rheostat raises for a user's mistake or a plant's refusal.
 
 Every message names the offending value and says what would be right. The command line prints the message
 alone and exits with `exit_code`; anything that is not a `RheostatError` is a defect of ours.
@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 
 class RheostatError(Exception):
-    """Base of all errors a user can cause or cure."""
+    """Base of all errors that a user can cause or fix."""
 
     exit_code = 2
 

@@ -1,4 +1,4 @@
-"""Directed graphs with weighted edges, as far as the vocabulary needs them: components and loop gain."""
+"""Graphs: reachable nodes, strong components and loop gain of directed graphs."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar

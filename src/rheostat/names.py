@@ -1,10 +1,9 @@
-"""Names of operators and pools, as two types: a pool that several operators share has a name of its own, and a type
-checker tells where one name stands for the other."""
+"""Names of operators and pools, as two types, so that a type checker finds where one is used for the other."""
 
 from typing import NewType
 
 OperatorName = NewType("OperatorName", str)
-"""What a topology calls an operator."""
+"""The name of an operator in its topology."""
 
 PoolName = NewType("PoolName", str)
-"""What a plan calls a pool of executors: as its operator, or `split+count` when operators share it."""
+"""The name of a pool of executors in a plan: that of its operator, or `split+count` when operators share it."""

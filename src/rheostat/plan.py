@@ -1,8 +1,7 @@
-"""Plan: the desired state. How many executors each pool has, which substream is whose, and what runs where.
+"""Plan: the desired state, with the executors of each pool, the assignment of substreams, and the fused operators.
 
-A plan is complete in itself and knows executors only by Rheostat's own numbers. Which process serves as
-executor 3 is the plant's business, so that a failed one is replaced without a new plan and a restart finds
-everything as it was wanted.
+A plan is complete in itself and knows executors only by Rheostat's own numbers. The plant decides which process is
+executor 3, so that a failed one is replaced without a new plan, and a restart finds the same desired state.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -35,11 +34,11 @@ Loads = Mapping[OperatorName, Sequence[float]]
 
 
 class StaleDecisionError(RheostatError):
-    """A decision that does not fit the plan in force (an executor or substream is not where it says)."""
+    """A decision that does not fit the plan in force: a pool, an executor or a substream is not what it says."""
 
 
 class PoolPlan(msgspec.Struct, frozen=True):
-    """The executors that serve, by number; `standby` more are kept started and warm, without work."""
+    """The executors that serve, by number, and how many more are kept warm on `standby`."""
 
     executors: tuple[int, ...]
     next_executor: int
@@ -123,21 +122,21 @@ class Plan(msgspec.Struct, frozen=True):
         return [operator for operator, its_pool in self.pool_of.items() if its_pool == pool]
 
     def group(self, operator: OperatorName) -> tuple[str, ...]:
-        """All that is fused with `operator`, itself included, in the order of the flow."""
+        """The operators (and sources) that are fused with `operator`, itself included, in the order of the flow."""
         return next((group for group in self.fused if operator in group), (operator,))
 
     @property
     def unseen(self) -> frozenset[OperatorName]:
-        """Operators that are fused behind others: what passes between them is in no stream, and is not measured."""
+        """Operators that are fused behind others: records between them are in no stream and are not measured."""
         groups = [[name for name in map(OperatorName, group) if name in self.pool_of] for group in self.fused]
         return frozenset(name for group in groups for name in group[1:])
 
     def pools_within(self, operators: Collection[str]) -> frozenset[PoolName]:
-        """The pools that serve none but these operators."""
+        """The pools that serve only these operators."""
         return frozenset(self.pools) - {pool for operator, pool in self.pool_of.items() if operator not in operators}
 
     def pools_of(self, decision: Decision) -> tuple[PoolName, ...]:
-        """The pools that `decision` is about, in the order of its operators; one that the plan has not is an error."""
+        """The pools that `decision` is about, in the order of its operators; unknown names are an error."""
         match decision:
             case PoolDecision():
                 _check_known("pool", decision.pool, self.pools)
@@ -152,7 +151,7 @@ class Plan(msgspec.Struct, frozen=True):
         raise TypeError(f"{decision!r} is about neither a pool nor operators")
 
     def after(self, decision: Decision, loads: Loads | None = None) -> "Plan":
-        """The plan that `decision` leads to. `loads` weighs the substreams of an operator for an even spread."""
+        """The plan that `decision` leads to. `loads` weighs the substreams of an operator for an even assignment."""
         self.pools_of(decision)
         match decision:
             case Hold():
@@ -184,9 +183,11 @@ class Plan(msgspec.Struct, frozen=True):
                     f"pool {decision.pool!r} serves {len(keyed)} keyed operators: transfers need exactly 1"
                 )
             plan = plan._moved(keyed[0], decision.transfers)
-        told = bool(decision.transfers)
+        keep = bool(decision.transfers)
         spread = {
-            operator: spread_evenly(plan.assignment[operator], resized.executors, loads.get(operator), told=told)
+            operator: spread_evenly(
+                plan.assignment[operator], resized.executors, loads.get(operator), only_orphans=keep
+            )
             for operator in keyed
         }
         return msgspec.structs.replace(plan, assignment={**plan.assignment, **spread})
@@ -198,7 +199,7 @@ class Plan(msgspec.Struct, frozen=True):
         for transfer in transfers:
             if transfer.target not in self.pool(operator).executors:
                 raise StaleDecisionError(
-                    f"executor {transfer.target} of {operator!r} does not exist: nothing can move there"
+                    f"executor {transfer.target} of {operator!r} is not in the plan: nothing can move there"
                 )
             for index in transfer.substreams:
                 if not 0 <= index < len(owners) or owners[index] != transfer.source:
@@ -210,7 +211,7 @@ class Plan(msgspec.Struct, frozen=True):
         pool = self.pools[decision.pool]
         if missing := decision.locations.keys() - set(pool.executors):
             raise StaleDecisionError(
-                f"executors {sorted(missing)} of {decision.pool!r} cannot be placed: no such executor"
+                f"executors {sorted(missing)} of {decision.pool!r} cannot be placed: they are not in the plan"
             )
         placed = msgspec.structs.replace(pool, locations={**pool.locations, **decision.locations})
         return msgspec.structs.replace(self, pools={**self.pools, decision.pool: placed})
@@ -227,8 +228,8 @@ class Plan(msgspec.Struct, frozen=True):
         for name in group[:-1]:
             if name in self.assignment:
                 raise StaleDecisionError(f"{name!r} is keyed: it can be fused only as the last of its chain")
-        if torn := [each for each in self.fused if set(each) & set(group) and not set(each) <= set(group)]:
-            raise StaleDecisionError(f"{'+'.join(torn[0])} is fused already: split it first, or fuse all of it")
+        if partly := [each for each in self.fused if set(each) & set(group) and not set(each) <= set(group)]:
+            raise StaleDecisionError(f"{'+'.join(partly[0])} is already fused: split it first, or fuse all of it")
 
     def _split(self, decision: Split) -> "Plan":
         group = next((each for each in self.fused if set(each) == set(decision.operators)), None)
@@ -250,7 +251,7 @@ class Plan(msgspec.Struct, frozen=True):
         pools: Mapping[PoolName, PoolPlan],
         fused: tuple[tuple[str, ...], ...],
     ) -> "Plan":
-        """With another pool for some operators; those that serve nobody then are gone."""
+        """With other pools for some operators, and without the pools that serve no operator any more."""
         used = {name: pool for name, pool in pools.items() if name in pool_of.values()}
         return msgspec.structs.replace(self, pools=used, pool_of=pool_of, fused=fused)
 
@@ -274,20 +275,22 @@ def _contiguous(substreams: int, executors: int) -> tuple[int, ...]:
 
 
 def _resized(pool: PoolPlan, decision: Scale) -> PoolPlan:
-    """`pool` with those of `decision` gone, or new ones come, until its size is right."""
+    """`pool` after `decision`: executors leave or join until it has the wanted size."""
     named = set(decision.leaving)
     surplus = pool.size - len(named) - decision.executors
     joining = max(0, -surplus)
     joined = range(pool.next_executor, pool.next_executor + joining)
     leaving = named | set(_newest(set(pool.executors) - named, surplus))
     if missing := leaving - set(pool.executors):
-        raise StaleDecisionError(f"executors {sorted(missing)} of {decision.pool!r} cannot leave: the plan has no such")
+        raise StaleDecisionError(
+            f"executors {sorted(missing)} of {decision.pool!r} cannot leave: they are not in the plan"
+        )
     staying = tuple(e for e in (*pool.executors, *joined) if e not in leaving)
     if not staying:
         raise StaleDecisionError(f"no executor would be left in {decision.pool!r}; at least 1 must stay")
     standby = pool.standby if decision.standby is None else decision.standby
     if standby < 0:
-        raise StaleDecisionError(f"{standby} standbys for {decision.pool!r}: 0 is the least")
+        raise StaleDecisionError(f"{standby} standbys for {decision.pool!r}: it must be 0 or more")
     return PoolPlan(
         staying,
         pool.next_executor + joining,

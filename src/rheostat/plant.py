@@ -1,4 +1,4 @@
-"""What is controlled, as far as the control loop knows it: something that is observed and told a plan."""
+"""Plant: what the control loop controls. It can be observed, and it follows a plan."""
 
 from typing import Protocol
 
@@ -11,7 +11,7 @@ from rheostat.topology import Topology
 
 
 class Plant(Protocol):
-    """Spark, or the simulator. `observe` and `apply` return at once; neither waits for the data to flow."""
+    """Spark, or the simulator. `observe` and `apply` return at once and do not wait for changes to finish."""
 
     @property
     def topology(self) -> Topology: ...
@@ -25,11 +25,11 @@ class Plant(Protocol):
         ...
 
     def observe(self) -> Snapshot:
-        """What can be measured now. What cannot is None in it, and named in its `problems`."""
+        """What can be measured now. What cannot be measured is None, and named in `problems`."""
         ...
 
     def apply(self, plan: Plan) -> tuple[str, ...]:
-        """Work towards `plan`; safe to call again with the same plan. Returns what stands in the way, in words."""
+        """Work towards `plan`; it may be called again with the same plan. Returns the obstacles, in words."""
         ...
 
     def reached(self, plan: Plan) -> frozenset[PoolName]:

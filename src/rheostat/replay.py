@@ -18,14 +18,14 @@ from rheostat.describe import describe
 from rheostat.journal import Journal
 from rheostat.journal.records import RecordedDecision, Run
 from rheostat.loop.recovery import decide_again, recover_state
-from rheostat.measure.rates import Measurer
+from rheostat.measure.measurer import Measurer
 from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where the two did not want the same for one pool, operator or group of operators; None is a hold."""
+    """Two different decisions about one pool, operator or group of operators; None is a hold."""
 
     time_s: float
     subject: str
@@ -42,9 +42,9 @@ class Difference:
 class ReplayReport:
     """How two policies compare on the same observations.
 
-    `recorded` and `replayed` count the decisions by kind, holds left out. `agreed` counts the decisions on which
-    both wanted the same. `failures` are the observations on which the policy raised an error. `complete` is false
-    when snapshots were let go of: a policy with a memory may then decide otherwise at first.
+    `recorded` and `replayed` count the decisions by kind, without holds. `agreed` counts the equal ones. `failures` are
+    the observations on which the policy raised an error. `complete` is false when old snapshots were deleted: a policy
+    that keeps state may then decide differently at first.
     """
 
     policy: str
@@ -92,7 +92,7 @@ def replay(
 
 
 def decisions_again(journal: Journal, number: int, run: Run, policy: Policy) -> Iterator["Replayed"]:
-    """What `policy` decides at each observation of one run, with the memory that the run began with."""
+    """What `policy` decides at each observation of one run, after the history that the run began with."""
     measurer = Measurer(run.goal.goal().topology, policy.options.smoothing)
     recover_state(policy, measurer, journal.last_recorded(run.history, before_run=number))
     for each in journal.recorded(number):
@@ -104,7 +104,7 @@ def decisions_again(journal: Journal, number: int, run: Run, policy: Policy) -> 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """The decisions on one observation, or that the policy failed on it."""
+    """The decisions on one observation; none if the policy failed on it."""
 
     id: int
     time_s: float
@@ -126,10 +126,10 @@ def _replay_run(journal: Journal, number: int, run: Run, policy: Policy, report:
         report.snapshots += 1
         report.failures += replayed.failed
         _compare([one.decision for one in recorded.pop(replayed.id, ())], replayed, report)
-    report.complete = report.complete and not recorded and _has_memory(journal, number, run)
+    report.complete = report.complete and not recorded and _has_history(journal, number, run)
 
 
-def _has_memory(journal: Journal, number: int, run: Run) -> bool:
+def _has_history(journal: Journal, number: int, run: Run) -> bool:
     return len(journal.last_recorded(run.history, before_run=number)) == run.history
 
 
@@ -150,7 +150,7 @@ def _wanted(decisions: Sequence[Decision]) -> dict[str, Decision]:
 
 
 def _substance(decision: Decision) -> dict[str, Any]:
-    """What is to be done, without why and what for."""
+    """What is decided, without reason and prediction."""
     plain: dict[str, Any] = msgspec.to_builtins(decision)
     return {name: value for name, value in plain.items() if name not in ("reason", "predicted")}
 

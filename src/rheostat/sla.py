@@ -1,4 +1,4 @@
-"""What is promised and what it may cost: latency SLAs, executor budgets, and both together as a goal."""
+"""Goal: latency SLAs, the budget of executors, and both together with a topology."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -13,7 +13,7 @@ from rheostat.topology import Topology
 
 @dataclass(frozen=True, slots=True, init=False)
 class SLA:
-    """(L, T): the mean latency of what completes in any window of length T is at most L.
+    """(L, T): the mean latency of the records that complete in any window of length T is at most L.
 
     For the whole topology unless `operator` or `path` (operators in the order of the streams) narrows it.
     """
@@ -108,7 +108,7 @@ class Budget:
         return min(self.most.get(operator, math.inf), math.inf if self.total is None else self.total)
 
     def bounds(self, operators: Collection[OperatorName]) -> ExecutorBounds:
-        """Of a pool that serves `operators`: what all of them need, and none of them forbids."""
+        """The bounds of a pool that serves `operators`: enough for each of them, and too many for none."""
         least = max((self.minimum(operator) for operator in operators), default=1)
         most = min((self.maximum(operator) for operator in operators), default=math.inf)
         return ExecutorBounds(least, max(least, most))
@@ -116,7 +116,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Everything a policy is given about its task: what runs, what is promised, what may be spent."""
+    """What a policy has to achieve: the topology, its SLAs and the budget."""
 
     topology: Topology
     slas: tuple[SLA, ...] = ()

@@ -1,7 +1,7 @@
-"""What a plant looks like at one moment, in numbers that a policy can trust.
+"""Snapshot: the counters and states of a plant at one moment.
 
-Counters are cumulative since the plant started and never fall. `None` means that the value is not known, which
-is not the same as zero: nothing may be scaled in on a `None`.
+Counters are cumulative since the plant started and never fall. `None` means that the value is not known, which is not
+the same as zero: nothing may be scaled in on a `None`.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from rheostat.names import OperatorName, PoolName
 
 
 class ExecutorPhase(StrEnum):
-    """The life of an executor, in this order."""
+    """The phases of an executor, in this order."""
 
     REQUESTED = "requested"
     STARTING = "starting"
@@ -25,7 +25,7 @@ class ExecutorPhase(StrEnum):
 
 
 class Latency(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Latencies of what completed since the snapshot before: `count` records, sampled or all of them."""
+    """Latencies of the `count` records that completed since the snapshot before, or of a sample of them."""
 
     count: int
     mean_s: float
@@ -48,7 +48,7 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class OperatorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One operator. `queued` counts what arrived and is neither completed nor lost, work under way included.
+    """One operator. `queued` is the backlog: what arrived and is neither completed nor lost, running work included.
 
     `grouping` is how its records are spread now.
     """
@@ -88,7 +88,7 @@ class ExecutorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class SubstreamState(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One substream of a keyed operator; `executor` is where it is served now, None while it is on its way."""
+    """One substream of a keyed operator; `executor` serves it now, None while it moves."""
 
     operator: OperatorName
     index: int
@@ -100,7 +100,7 @@ class SubstreamState(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class StreamState(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What went over one stream so far."""
+    """Rows and bytes on one stream so far."""
 
     name: str
     consumer: OperatorName
@@ -122,7 +122,7 @@ class NodeState(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Snapshot(msgspec.Struct, frozen=True, array_like=True, dict=True):
-    """Everything measured at `time_s`. `problems` says in words what could not be measured."""
+    """Everything measured at `time_s`. `problems` says what could not be measured."""
 
     time_s: float
     operator_states: tuple[OperatorState, ...]

@@ -1,13 +1,13 @@
-"""An even spread of substreams over executors that moves few of them: every move pauses somebody's records."""
+"""Substream assignment: an even spread of substreams over executors with few moves, since every move pauses records."""
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 
 _GRAIN = 1e-9
-"""A substream with less of the whole load than this narrows nothing: its move could be lost in rounding, for ever."""
+"""Substreams with less than this share of the load are not moved: the gain would be lost in rounding."""
 
 _GAIN = 1e-6
-"""A move must narrow the gap by more of it than this, or two substreams might be swapped for ever."""
+"""A move must narrow the gap by more than this share of it, or two substreams might be swapped again and again."""
 
 
 def spread_evenly(
@@ -15,12 +15,12 @@ def spread_evenly(
     executors: Sequence[int],
     loads: Sequence[float] | None = None,
     *,
-    told: bool = False,
+    only_orphans: bool = False,
 ) -> tuple[int, ...]:
-    """Give every substream to one of `executors`, moving few: first the orphans, heaviest first, each to the
-    least loaded; then, while it narrows the gap, from the most to the least loaded executor.
+    """Assign every substream to one of `executors` with few moves: first the orphans, heaviest first, each to the least
+    loaded executor; then, while that narrows the gap, from the most to the least loaded one.
 
-    With `told`, only orphans move: the rest was settled by whoever decided.
+    With `only_orphans` the other substreams stay, since the decision has assigned them.
     """
     known = loads is not None and len(loads) == len(owners) and sum(loads) > 0
     spread = _Spread(executors, [max(load, 0.0) for load in loads] if known and loads else [1.0] * len(owners))
@@ -30,13 +30,13 @@ def spread_evenly(
             spread.give(index, executor)
     for index in sorted(orphans, key=lambda i: -spread.weight[i]):
         spread.adopt(index)
-    while not told and spread.narrow():
+    while not only_orphans and spread.narrow():
         pass
     return tuple(spread.owner[index] for index in range(len(owners)))
 
 
 class _Spread:
-    """Who has what, with each executor's substreams in the order of their weight."""
+    """The substreams of each executor in the order of their weight."""
 
     def __init__(self, executors: Sequence[int], weight: Sequence[float]) -> None:
         self.weight = weight
@@ -51,7 +51,7 @@ class _Spread:
         insort(self._members[executor], (self.weight[index], index))
 
     def adopt(self, index: int) -> None:
-        """Quiet substreams go where the fewest are: the least loaded executor would get them all, and they may wake."""
+        """Quiet substreams go to the executor with the fewest: the least loaded one would get all of them."""
         quiet = self.weight[index] == 0
         self.give(index, min(self.load, key=lambda e: (0 if quiet else self.load[e], len(self._members[e]))))
 
@@ -67,7 +67,7 @@ class _Spread:
         return True
 
     def _nearest_half(self, executor: int, gap: float) -> tuple[float, int] | None:
-        """Half of the gap would close it, all of it only turns it round: the weight in between nearest to half."""
+        """Half of the gap would close it, all of it only reverses it: the weight in between nearest to half."""
         members = self._members[executor]
         above = bisect_left(members, (gap / 2, -1))
         candidates = members[above : above + 1]

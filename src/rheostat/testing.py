@@ -1,11 +1,11 @@
-"""For tests of policies and of the loop, yours and ours: a clock that moves when told and a plant made of arithmetic.
+"""Testing: a plant made of arithmetic and a manual clock, for tests of policies and of the loop.
 
 plant = FakePlant(topology, arrival_rate=180, service_rate=100)
 Controller(plant, make_policy("threshold", goal), goal).run(for_="5m")
 assert plant.applied[-1].size("work") == 3
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -33,15 +33,16 @@ Rate = float | Callable[[float], float]
 
 
 class FakePlant:
-    """Operators through which records flow like water: no randomness, no variation, no waiting for real time.
-    Each has a pool of its own.
+    """Operators through which records flow as real numbers: no randomness, no variation, no real time.
 
-    Each source emits at `arrival_rate`, each executor serves at `service_rate` (a number, or one for each
-    operator). What a new plan wants for an operator becomes real `settle_s` after it was applied. What was
-    applied is in `applied`. It can group stateless operators and place executors, unless other `capabilities` are set.
-    Snapshots put into `script` are shown before its own; an error put into `failures` under
-    "observe", "apply" or "reached" is raised there until it is taken out; `obstacles` is what `apply` returns,
-    and while there are any no plan becomes real.
+    Each source emits at `arrival_rate`, each executor serves at `service_rate` (a number, or one for each operator).
+    Operators that share a pool in `plan` share its time equally, as far as they need it. A new plan becomes real
+    `settle_s` after it was applied; all of them are in `applied`. The plant can group stateless operators and place
+    executors, unless other `capabilities` are set.
+
+    Snapshots put into `script` are returned before its own. An error put into `failures` under "observe", "apply" or
+    "reached" is raised there until it is removed. `obstacles` is what `apply` returns; while there are any, no plan
+    becomes real.
     """
 
     def __init__(
@@ -68,9 +69,10 @@ class FakePlant:
         self._wanted_since_s: dict[OperatorName, float] = {}
         self._flowed_until_s = self.clock.now()
         self._emitted = dict.fromkeys(topology.sources, 0.0)
-        self._sent: dict[str, float] = {}
+        self._sent: dict[tuple[str, OperatorName], float] = {}
         rates = service_rate if isinstance(service_rate, Mapping) else dict.fromkeys(topology.operators, service_rate)
-        self._flows = {name: _Flow(name, rates[name]) for name in topology.operators}
+        self._flows = {name: _OperatorFlow(name, rates[name]) for name in topology.operators}
+        self._pools = {name: _PoolFlow(name) for name in self._running.pools}
 
     def observe(self) -> Snapshot:
         self._raise("observe")
@@ -81,6 +83,8 @@ class FakePlant:
         self._raise("apply")
         self._flow()
         self.applied.append(plan)
+        if plan.pool_of != self._running.pool_of:
+            return ("operators of a fake plant keep the pools they have: they are neither fused nor split",)
         for name in self.topology.operators:
             if not _same(plan, self._wanted, name):
                 self._wanted_since_s[name] = self.clock.now()
@@ -91,6 +95,8 @@ class FakePlant:
     def reached(self, plan: Plan) -> frozenset[PoolName]:
         self._raise("reached")
         self._settle()
+        if plan.pool_of != self._running.pool_of:
+            return frozenset()
         return plan.pools_within([name for name in self.topology.operators if _same(plan, self._running, name)])
 
     def _raise(self, where: str) -> None:
@@ -104,19 +110,40 @@ class FakePlant:
                 del self._wanted_since_s[name]
 
     def _flow(self) -> None:
-        """Let the records flow up to now. What a loop sends back arrives at the next call."""
+        """Let the records flow up to now: first each operator in its share of the time, then in what others left."""
         now_s = self.clock.now()
         interval_s, self._flowed_until_s = now_s - self._flowed_until_s, now_s
         if interval_s > 0:
             emitted = interval_s * (self._arrival_rate(now_s) if callable(self._arrival_rate) else self._arrival_rate)
             for source in self._emitted:
                 self._emitted[source] += emitted
-                self._sent[source] = emitted
-            for name, operator in self.topology.operators.items():
-                arriving = sum(self._sent.get(stream, 0.0) for stream in operator.inputs)
-                done = self._flows[name].add(arriving, self._running.pool(name).executors, interval_s)
-                self._sent.update({stream: done * share for stream, share in operator.selectivities.items()})
+                self._send(source, emitted)
+            left_s = {name: pool.size * interval_s for name, pool in self._running.pools.items()}
+            for flow in self._flows.values():
+                flow.begin()
+            sharers = Counter(self._running.pool_of.values())
+            for name, pool in self._running.pool_of.items():
+                inputs = self.topology.operators[name].inputs
+                arriving = sum(self._sent.pop((stream, name), 0.0) for stream in inputs)
+                left_s[pool] -= self._serve(name, arriving, left_s[pool] / sharers[pool])
+                sharers[pool] -= 1
+            for name, pool in self._running.pool_of.items():
+                left_s[pool] -= self._serve(name, 0.0, left_s[pool])
         self._settle()
+
+    def _serve(self, name: OperatorName, arriving: float, available_s: float) -> float:
+        """Serve one operator, and return the time that it used. Records on a loop arrive at the next call."""
+        pool = self._running.pool_of[name]
+        executors = self._running.pools[pool].executors
+        done, busy_s = self._flows[name].add(arriving, max(0.0, available_s), len(executors))
+        self._pools[pool].add(arriving, done, busy_s, executors)
+        for stream, share in self.topology.operators[name].selectivities.items():
+            self._send(stream, done * share)
+        return busy_s
+
+    def _send(self, stream: str, records: float) -> None:
+        for consumer in (each.consumer for each in self.topology.streams if each.name == stream):
+            self._sent[stream, consumer] = self._sent.get((stream, consumer), 0.0) + records
 
     def _snapshot(self) -> Snapshot:
         flows = self._flows.values()
@@ -124,7 +151,7 @@ class FakePlant:
         return Snapshot(
             self.clock.now(),
             tuple(flow.operator() for flow in flows),
-            tuple(executor for flow in flows for executor in flow.executors(self._running, self._wanted)),
+            tuple(state for pool in self._pools.values() for state in pool.executors(self._running, self._wanted)),
             tuple(substream for flow in flows for substream in flow.substreams(self._running)),
             tuple(
                 StreamState(stream.name, stream.consumer, int(self._emitted[stream.name]))
@@ -154,44 +181,32 @@ def _with(running: Plan, wanted: Plan, operator: OperatorName) -> Plan:
     )
 
 
-class _Flow:
-    """The records of one operator, as real numbers; executors and substreams get equal shares of them."""
+class _OperatorFlow:
+    """The records of one operator; its substreams get equal shares of them."""
 
     def __init__(self, name: OperatorName, service_rate: float) -> None:
         self.latency: Latency | None = None
         self._name = name
         self._service_rate = service_rate
-        self._arrived = self._completed = 0.0
-        self._by_executor: dict[int, tuple[float, float]] = {}
+        self._arrived = self._completed = self._completed_before = 0.0
 
-    def add(self, arriving: float, executors: tuple[int, ...], interval_s: float) -> float:
-        """How much of what waits and of `arriving` is completed within `interval_s`."""
+    def begin(self) -> None:
+        """A new interval, for which the latency counts."""
+        self._completed_before = self._completed
+
+    def add(self, arriving: float, available_s: float, executors: int) -> tuple[float, float]:
+        """How many records complete in `available_s` of its pool's time, and how much of it they take."""
         self._arrived += arriving
-        done = min(self._arrived - self._completed, len(executors) * self._service_rate * interval_s)
+        done = min(self._arrived - self._completed, available_s * self._service_rate)
         self._completed += done
-        for executor in executors:
-            arrived, completed = self._by_executor.get(executor, (0.0, 0.0))
-            self._by_executor[executor] = (arrived + arriving / len(executors), completed + done / len(executors))
-        waiting_s = (self._arrived - self._completed) / (len(executors) * self._service_rate)
-        self.latency = Latency(int(done), waiting_s + 1 / self._service_rate)
-        return done
+        waiting_s = (self._arrived - self._completed) / (executors * self._service_rate)
+        self.latency = Latency(int(self._completed - self._completed_before), waiting_s + 1 / self._service_rate)
+        return done, done / self._service_rate
 
     def operator(self) -> OperatorState:
         arrived, completed = int(self._arrived), int(self._completed)
         busy_s = self._completed / self._service_rate
         return OperatorState(self._name, arrived, completed, 0, arrived - completed, busy_s, self.latency)
-
-    def executors(self, running: Plan, wanted: Plan) -> list[ExecutorState]:
-        """Those that serve, and those that are still wanted."""
-        pool = running.pool_of[self._name]
-        serving, starting = running.pools[pool].executors, wanted.pools[pool].executors
-        states = [self._executor(pool, number) for number in serving]
-        return states + [ExecutorState(pool, n, ExecutorPhase.STARTING) for n in starting if n not in serving]
-
-    def _executor(self, pool: PoolName, number: int) -> ExecutorState:
-        arrived, completed = self._by_executor.get(number, (0.0, 0.0))
-        busy_s = completed / self._service_rate
-        return ExecutorState(pool, number, ExecutorPhase.ACTIVE, int(arrived), int(completed), busy_s=busy_s)
 
     def substreams(self, running: Plan) -> list[SubstreamState]:
         owners = running.assignment.get(self._name, ())
@@ -200,3 +215,27 @@ class _Flow:
             SubstreamState(self._name, index, owner, arrived, completed, arrived - completed)
             for index, owner in enumerate(owners)
         ]
+
+
+class _PoolFlow:
+    """The executors of one pool, with equal shares of what its operators do."""
+
+    def __init__(self, name: PoolName) -> None:
+        self._name = name
+        self._counters: dict[int, tuple[float, float, float]] = {}
+
+    def add(self, arrived: float, completed: float, busy_s: float, executors: tuple[int, ...]) -> None:
+        for number in executors:
+            before = self._counters.get(number, (0.0, 0.0, 0.0))
+            shares = (arrived / len(executors), completed / len(executors), busy_s / len(executors))
+            self._counters[number] = (before[0] + shares[0], before[1] + shares[1], before[2] + shares[2])
+
+    def executors(self, running: Plan, wanted: Plan) -> list[ExecutorState]:
+        """Those that serve, and those that start."""
+        serving, starting = running.pools[self._name].executors, wanted.pools[self._name].executors
+        states = [self._executor(number) for number in serving]
+        return states + [ExecutorState(self._name, n, ExecutorPhase.STARTING) for n in starting if n not in serving]
+
+    def _executor(self, number: int) -> ExecutorState:
+        arrived, completed, busy_s = self._counters.get(number, (0.0, 0.0, 0.0))
+        return ExecutorState(self._name, number, ExecutorPhase.ACTIVE, int(arrived), int(completed), busy_s=busy_s)

@@ -1,4 +1,4 @@
-"""What runs: sources, operators and the streams between them. Frozen, and checked when it is built.
+"""Topology: sources, operators and the streams between them. Frozen, and checked when it is built.
 
 An operator names the streams it reads, so that a topology is a plain list in any order:
 
@@ -34,12 +34,12 @@ DEFAULT_SUBSTREAMS = 16
 
 
 class TopologyWarning(UserWarning):
-    """Something in a topology that can run but is probably not meant."""
+    """Something in a topology that is allowed but probably a mistake."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where records enter. `rate` is the expected rate in records/s, for planning; `reader` opens it on Spark."""
+    """A source of records. `rate` is the expected rate in records/s, for planning; `reader` opens it on Spark."""
 
     name: str
     rate: float | None = None
@@ -120,7 +120,7 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """What `producer` writes as `name` and `consumer` reads; `selectivity` is 1 when a source writes it."""
+    """The stream `name` from `producer` to `consumer`; `selectivity` is 1 for the stream of a source."""
 
     name: str
     producer: str
@@ -154,7 +154,7 @@ class Operators(dict[OperatorName, Operator]):
 
 @dataclass(frozen=True)
 class Topology:
-    """Sources and operators under one name. Construction fails with a `TopologyError` that names the culprit."""
+    """Sources and operators under one name. A wrong one is refused with a `TopologyError` that names the mistake."""
 
     name: str
     parts: Iterable[Source | Operator]
@@ -188,7 +188,7 @@ class Topology:
 
     @cached_property
     def terminals(self) -> tuple[OperatorName, ...]:
-        """Operators from which records leave the topology: nobody reads what they write."""
+        """Operators from which records leave the topology: no operator reads what they write."""
         read = {stream.name for stream in self.streams}
         return tuple(
             name
@@ -224,11 +224,11 @@ class Topology:
         return tuple(stream for stream in self.streams if stream.consumer == operator)
 
     def out_of(self, producer: str) -> tuple[Stream, ...]:
-        """The streams that others read from `producer`, once for each reader."""
+        """The streams of `producer`, once for each reader."""
         return tuple(stream for stream in self.streams if stream.producer == producer)
 
     def fingerprint(self) -> str:
-        """Equal for topologies whose state and journals can be exchanged: same names, streams and substreams."""
+        """Equal for topologies that can use each other's state and journals: same names, streams and substreams."""
         shape = {
             "sources": sorted(self.sources),
             "operators": [
@@ -302,7 +302,7 @@ class Topology:
             if gain >= 1 - 1e-12:
                 loop = ", ".join(name for name in self.operators if name in component)
                 raise TopologyError(
-                    f"the loop through {loop} amplifies without end: its gain is {gain:.4g} and must be below 1 "
+                    f"the loop through {loop} amplifies: its gain is {gain:.4g} and must be below 1 "
                     "(lower the selectivities on the loop)"
                 )
 
@@ -311,7 +311,7 @@ class Topology:
         for name, (producer, _) in self._written.items():
             named_output = name != producer
             if name not in read and (producer in self.sources or named_output):
-                warnings.warn(f"nobody reads stream {name!r}", TopologyWarning, stacklevel=4)
+                warnings.warn(f"no operator reads stream {name!r}", TopologyWarning, stacklevel=4)
 
 
 def _check_name(what: str, name: str) -> None:

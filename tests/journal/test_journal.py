@@ -267,7 +267,13 @@ def test_another_programs_database_is_refused_and_left_as_it_is(path):
         Journal(path, read_only=True)
 
 
-@pytest.mark.parametrize(("version", "advice"), [(SCHEMA_VERSION + 1, "use a newer Rheostat"), (0, "use the version")])
+@pytest.mark.parametrize(
+    ("version", "advice"),
+    [
+        (SCHEMA_VERSION + 1, "use a newer Rheostat"),
+        (SCHEMA_VERSION - 1, "use another file, or the version that wrote it"),
+    ],
+)
 def test_another_schema_is_refused_with_both_numbers(path, version, advice):
     Journal(path).close()
     with sqlite3.connect(path) as raw:

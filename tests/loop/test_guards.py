@@ -157,7 +157,7 @@ def test_a_decision_that_does_not_fit_the_plan_is_refused_in_the_plans_words():
     move = Move(operator="sum", transfers=(Transfer((0,), 1, 0),), reason="test")
     assert refusal(move) == "substream 0 of 'sum' is not on executor 1"
     assert "did you mean 'sum'" in refusal(scale("summ", 3))
-    assert "no such executor" in refusal(Place(pool="sum", locations={9: Location("n")}, reason="test"))
+    assert "they are not in the plan" in refusal(Place(pool="sum", locations={9: Location("n")}, reason="test"))
 
 
 def test_what_is_not_measured_because_it_is_fused_speaks_against_nothing():
@@ -176,7 +176,7 @@ def test_fusing_is_refused_while_one_of_the_operators_is_settling():
 
 def test_operators_that_form_no_chain_are_not_fused_and_the_reason_is_said():
     fuse = Fuse(operators=("split", "sum"), reason="")
-    assert refusal(fuse) == "'sum' does not read what 'split' writes, and nothing else"
+    assert refusal(fuse) == "'sum' must read the stream of 'split' and nothing else"
 
 
 @pytest.mark.parametrize(

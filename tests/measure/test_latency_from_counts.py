@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rheostat.errors import ConfigError
-from rheostat.measure.latency import NO_EXECUTOR, Counts, LatencyFromCounts
+from rheostat.measure.latency_from_counts import NO_EXECUTOR, Counts, LatencyFromCounts
 from rheostat.snapshot import Snapshot, SubstreamState
 
 SLOT_S = 0.5

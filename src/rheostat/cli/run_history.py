@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rheostat.loop.turn import Ruling, Turn, Verdict
-from rheostat.measure.windows import WindowedSuccess
+from rheostat.measure.sla_windows import WindowedSuccess
 from rheostat.names import OperatorName
 from rheostat.sla import SLA
 

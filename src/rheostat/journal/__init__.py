@@ -1,4 +1,4 @@
-"""What was seen, decided and done, kept so that a run can be resumed and replayed."""
+"""Journal: observations, decisions and actions, kept so that a run can be resumed and replayed."""
 
 from rheostat.journal.journal import A_DAY, Journal, NullJournal
 

@@ -1,4 +1,4 @@
-"""The SQLite file under a journal: opened only when it is one, locked for one writer, written in transactions."""
+"""Journal file: the SQLite file of a journal, checked when it is opened, locked for one writer, with transactions."""
 
 import sqlite3
 import threading
@@ -33,8 +33,8 @@ CREATE TABLE problems (
 
 
 class JournalFile:
-    """One connection, usable from any thread. `path` may be ":memory:". Whatever SQLite refuses is a
-    `JournalError` that names the file."""
+    """One connection, usable from any thread. `path` may be ":memory:". Errors of SQLite are raised as a `JournalError`
+    that names the file."""
 
     def __init__(self, path: Path | str, *, read_only: bool = False) -> None:
         self.path = str(path)
@@ -61,7 +61,7 @@ class JournalFile:
 
     @contextmanager
     def transaction(self, *, durable: bool) -> Iterator[sqlite3.Connection]:
-        """All or nothing. A `durable` one has reached the disk, with all before it, when the block ends."""
+        """All or nothing. A `durable` one is on the disk, with all before it, when the block ends."""
         with self._mutex, self._named():
             self._connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._connection.execute("BEGIN IMMEDIATE")
@@ -108,7 +108,7 @@ class JournalFile:
         return connection
 
     def _check(self, connection: sqlite3.Connection, read_only: bool) -> None:
-        """Make the tables in a new file; refuse one that is not ours, or whose schema we do not know."""
+        """Create the tables in a new file; refuse a file that is not a journal, or that has another schema."""
         if not read_only:
             connection.execute("PRAGMA journal_mode = WAL")
         application, version = (
@@ -121,9 +121,10 @@ class JournalFile:
                 f"PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
             )
         elif application != APPLICATION_ID:
-            raise JournalError(f"{self.path} is a database, but not a journal of Rheostat: name another file")
+            raise JournalError(f"{self.path} is a database, but not a journal of Rheostat: use another file")
         elif version != SCHEMA_VERSION:
-            raise JournalError(
-                f"journal {self.path} has schema {version}, this version of Rheostat reads schema {SCHEMA_VERSION}: "
-                f"{'use a newer Rheostat' if version > SCHEMA_VERSION else 'use the version that wrote it'}"
+            advice = (
+                "use a newer Rheostat" if version > SCHEMA_VERSION else "use another file, or the version that wrote it"
             )
+            reads = f"this version of Rheostat reads schema {SCHEMA_VERSION}"
+            raise JournalError(f"journal {self.path} has schema {version}, {reads}: {advice}")

@@ -1,4 +1,4 @@
-"""A goal as plain data, so that a journal can be replayed where the program that wrote it is not at hand."""
+"""Goal record: a goal as plain data, so that a journal can be replayed without the program that wrote it."""
 
 import warnings
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ class BudgetRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class GoalRecord(msgspec.Struct, frozen=True):
-    """Topology, SLAs and budget; `goal` makes the real ones of it again."""
+    """Topology, SLAs and budget; `goal` builds the objects again."""
 
     topology: str
     sources: tuple[SourceRecord, ...]
@@ -62,7 +62,7 @@ class GoalRecord(msgspec.Struct, frozen=True):
     def goal(self) -> Goal:
         parts: list[Source | Operator] = [Source(source.name, source.rate) for source in self.sources]
         parts += [Operator(**msgspec.structs.asdict(operator)) for operator in self.operators]
-        with warnings.catch_warnings():  # whoever wrote the journal was warned
+        with warnings.catch_warnings():  # the warnings were given when the journal was written
             warnings.simplefilter("ignore", TopologyWarning)
             topology = Topology(self.topology, parts)
         slas = tuple(SLA(s.latency_s, s.window_s, operator=s.operator, path=s.path) for s in self.slas)

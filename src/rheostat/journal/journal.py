@@ -1,12 +1,12 @@
-"""What was seen, decided and done, in one file that survives a crash at any point.
+"""Journal: observations, plans, decisions and outcomes in one file that survives a crash at any point.
 
-Each turn of the loop is one transaction, committed before its plan is applied: a plan that somebody may have begun
-to make real is always in the journal. A new plan is on the disk before `write` returns and survives a power
-failure; what was only seen may lie in the system's cache and survives a crash of the program.
+Each turn of the loop is one transaction, committed before its plan is applied: a plan that is being applied is always
+in the journal. A new plan is on the disk before `write` returns and survives a power failure; observations may still be
+in the system's cache and survive a crash of the program.
 
-Everything is JSON, readable with any SQLite tool; snapshots, by far the most of it, are compressed (zlib, level 1:
-a third of the size or less, for 50 us a turn and a third of the time it takes to decode them). `keep_snapshots`
-bounds the file. Plans, decisions, outcomes and problems are kept for ever.
+Everything is JSON, readable with any SQLite tool; snapshots, by far the largest part, are compressed (zlib, level 1: a
+third of the size or less, for 50 us a turn and a third of the time it takes to decode them). `keep_snapshots` bounds
+the file. Plans, decisions, outcomes and problems are never deleted.
 """
 
 import sqlite3
@@ -28,7 +28,7 @@ from rheostat.snapshot import Snapshot
 from rheostat.topology import Topology
 
 A_DAY = 86_400
-"""Snapshots of a day, one a second: for what runs for days."""
+"""Snapshots of a day, one a second."""
 
 _PRUNE_EVERY = 64
 _PAGE = 512
@@ -39,9 +39,9 @@ _decode_decision: Any = msgspec.json.Decoder(AnyDecision).decode
 
 
 class Journal:
-    """The journal at `path`; without one it is kept in memory and goes with the process.
+    """The journal at `path`, or one in memory.
 
-    One controller writes it; any number of others may read it at the same time with `read_only`.
+    One controller writes it; any number of readers may open it at the same time with `read_only`.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Journal:
         self._file.close()
 
     def resume(self, topology: Topology) -> Resumed | None:
-        """Where the last run stopped; None in a new journal. One of another topology is refused."""
+        """Where the last run stopped; None in a new journal. A journal of another topology is refused."""
         runs = self.runs()
         if not runs:
             return None
@@ -80,7 +80,7 @@ class Journal:
         return Resumed(self._plan(revision), last_action_s, self._pending())
 
     def begin(self, run: Run, plan: Plan) -> None:
-        """A new run, and the plan it starts with, unless it is there already."""
+        """Begin a new run with `plan`."""
         with self._file.transaction(durable=True) as connection:
             self._run = _insert(connection, "runs", body=_encode(run))
             connection.execute(
@@ -88,7 +88,7 @@ class Journal:
             )
 
     def write(self, turn: Turn) -> None:
-        """One turn of the loop, all or nothing."""
+        """Record one turn of the loop, all or nothing."""
         acted = turn.plan.revision != turn.before.revision
         with self._file.transaction(durable=acted) as connection:
             if turn.snapshot is not None:
@@ -102,7 +102,7 @@ class Journal:
             self._write_problems(connection, turn.time_s, turn.problem_changes)
 
     def note(self, time_s: float, problems: Iterable[LoopProblem]) -> None:
-        """Problems that came up after the turn was written."""
+        """Record problems that came up after the turn was written."""
         with self._file.transaction(durable=False) as connection:
             self._write_problems(connection, time_s, problems)
 
@@ -119,13 +119,13 @@ class Journal:
             last = rows[-1][0]
 
     def last_recorded(self, count: int, before_run: int | None = None) -> list[RecordedObservation]:
-        """The last `count` observations, or the last before a run began, the oldest first."""
+        """The last `count` observations, or the last before a run, the oldest first."""
         where, values = ("", (count,)) if before_run is None else ("WHERE run < ?", (before_run, count))
         rows = self._file.rows(f"{_SNAPSHOTS} {where} ORDER BY id DESC LIMIT ?", values)
         return [self._recorded(row) for row in reversed(rows)]
 
     def decisions(self, run: int | None = None) -> list[RecordedDecision]:
-        """The decisions that wanted a change, with their outcomes, the oldest first."""
+        """The decisions to change something, with their outcomes, the oldest first."""
         where, values = ("", ()) if run is None else ("WHERE d.run = ?", (run,))
         rows = self._file.rows(
             "SELECT d.run, d.snapshot, d.time_s, d.body, d.ruling, d.why, d.revision, o.observed, o.note "
@@ -135,12 +135,12 @@ class Journal:
         return [_recorded_decision(*row) for row in rows]
 
     def problems(self) -> list[tuple[float, LoopProblem]]:
-        """When which problem began, changed or ended, the oldest first."""
+        """The problems with the times at which they began, changed or ended, the oldest first."""
         rows = self._file.rows("SELECT time_s, place, what FROM problems ORDER BY id")
         return [(time_s, LoopProblem(place, what)) for time_s, place, what in rows]
 
     def plans(self) -> list[tuple[float, Plan]]:
-        """Since when which plan was wanted, the oldest first."""
+        """The plans with the times from which they were in force, the oldest first."""
         rows = self._file.rows("SELECT time_s, body FROM plans ORDER BY revision")
         return [(time_s, _decode_plan(body)) for time_s, body in rows]
 
@@ -195,7 +195,7 @@ class Journal:
         return RecordedObservation(number, run, snapshot, capabilities, self._plan(revision), unsettled, holds)
 
     def _plan(self, revision: int) -> Plan:
-        """Neighbouring observations have the same plan: the last one is kept."""
+        """Successive observations mostly have the same plan: the last one is kept."""
         if self._last_plan is None or self._last_plan.revision != revision:
             [(body,)] = self._file.rows("SELECT body FROM plans WHERE revision = ?", (revision,))
             self._last_plan = _decode_plan(body)
@@ -203,7 +203,7 @@ class Journal:
 
 
 class NullJournal:
-    """A journal that keeps nothing, for simulations that nobody resumes."""
+    """A journal that keeps nothing, for simulations that are not resumed."""
 
     def close(self) -> None: ...
 

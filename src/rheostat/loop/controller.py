@@ -23,7 +23,7 @@ from rheostat.loop.options import LoopOptions
 from rheostat.loop.problems import ProblemLog
 from rheostat.loop.recovery import recover_state
 from rheostat.loop.turn import Outcome, Ruling, Turn, Verdict
-from rheostat.measure.rates import Measurer
+from rheostat.measure.measurer import Measurer
 from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.plant import Plant

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from rheostat.capabilities import Capabilities
 from rheostat.loop.problems import ProblemLog
+from rheostat.measure.measurer import Measurer, substream_loads
 from rheostat.measure.measures import Measures
-from rheostat.measure.rates import Measurer, substream_loads
 from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.plant import Plant

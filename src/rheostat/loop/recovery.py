@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from rheostat.decision import Decision
 from rheostat.journal.records import RecordedObservation
-from rheostat.measure.rates import Measurer
+from rheostat.measure.measurer import Measurer
 from rheostat.policies.observation import Observation
 from rheostat.policies.policy import Policy
 

@@ -1,1 +1,1 @@
-"""From raw counters to the quantities the papers reason with: rates, useful time, latency, variation."""
+"""Measurement: from raw counters to rates, service rates, utilisation and latency."""

@@ -1,4 +1,4 @@
-"""What the loop derives from two successive snapshots and hands to a policy, smoothed as the policy asks."""
+"""Measures: rates, utilisation and latency that are derived from two successive snapshots, smoothed or not."""
 
 import msgspec
 

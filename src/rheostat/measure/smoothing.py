@@ -1,4 +1,4 @@
-"""DRS's two ways to smooth a measurement (section IV-A), and none. What was not measured is skipped, not zero."""
+"""Smoothing: the two ways of DRS (section IV-A), or none. What was not measured is skipped, not counted as zero."""
 
 import math
 from collections import deque
@@ -9,7 +9,7 @@ from rheostat.errors import ConfigError
 
 
 class Smoother(Protocol):
-    """Remembers one quantity from period to period."""
+    """Smooths one quantity from period to period."""
 
     def update(self, value: float | None) -> float | None:
         """The smoothed quantity after one more measurement; None when nothing recent is known."""
@@ -26,7 +26,7 @@ class Unsmoothed:
 class AlphaWeighted:
     """D(n) = α·D(n−1) + (1−α)·d(n), started at the first measurement.
 
-    A gap as long as the average's memory, 1/(1−α) measurements, makes the quantity unknown and starts it afresh.
+    A gap as long as the average's memory, 1/(1−α) measurements, makes the quantity unknown, and it starts again.
     """
 
     def __init__(self, alpha: float) -> None:
@@ -67,7 +67,7 @@ class WindowMean:
 
 
 def parse_smoothing(text: str) -> Callable[[], Smoother]:
-    """What makes smoothers from "none", "alpha:0.8" (α) or "window:6" (w): one smoother for each quantity."""
+    """A factory of smoothers from "none", "alpha:0.8" (α) or "window:6" (w)."""
     kind, _, argument = text.strip().partition(":")
     try:
         if kind == "alpha":

@@ -1,4 +1,4 @@
-"""Arithmetic in which None is unknown, and unknown stays unknown."""
+"""Unknown values: arithmetic in which None stays None."""
 
 from collections.abc import Sequence
 
@@ -12,3 +12,8 @@ def total(values: Sequence[float | None]) -> float | None:
     """The sum; None when one of `values` is not known, or when there are none."""
     known = [value for value in values if value is not None]
     return sum(known) if known and len(known) == len(values) else None
+
+
+def growth(now: int | None, before: int | None) -> int | None:
+    """Of a cumulative counter; None when one value is not known, or when the counter fell."""
+    return None if now is None or before is None or now < before else now - before

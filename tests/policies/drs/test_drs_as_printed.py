@@ -6,7 +6,7 @@ import pytest
 from drs_observations import AS_PRINTED, chain, decide, goal, policy_for, scaled, sizes
 
 from rheostat.errors import InfeasibleError
-from rheostat.measure.rates import Measurer
+from rheostat.measure.measurer import Measurer
 from rheostat.plan import Plan
 from rheostat.policies.observation import Observation
 from rheostat.queueing import Network, min_processors, mmk

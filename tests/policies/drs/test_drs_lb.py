@@ -1,6 +1,6 @@
 from rheostat.decision import Hold, Move, Scale, Transfer
+from rheostat.measure.measurer import Measurer
 from rheostat.measure.measures import Measures
-from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
 from rheostat.policies.drs.pacing import Pacing
 from rheostat.policies.observation import Observation

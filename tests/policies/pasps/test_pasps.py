@@ -15,8 +15,8 @@ from rheostat.experiments.simulate import simulate
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import Turn
+from rheostat.measure.measurer import Measurer
 from rheostat.measure.measures import Measures, OperatorMeasures
-from rheostat.measure.rates import Measurer
 from rheostat.plan import Plan
 from rheostat.policies.observation import Observation
 from rheostat.policies.registry import make_policy

@@ -4,7 +4,7 @@ from math import fsum
 
 from rheostat.capabilities import Capabilities
 from rheostat.decision import Place, Scale
-from rheostat.measure.rates import Measurer
+from rheostat.measure.measurer import Measurer
 from rheostat.plan import Plan
 from rheostat.policies.observation import Observation
 from rheostat.snapshot import ExecutorPhase, ExecutorState, NodeState, OperatorState, Snapshot, StreamState

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rheostat.measure.latency import Counts
+from rheostat.measure.latency_from_counts import Counts
 from rheostat.policies.streamswitch.examine.examiner import Examiner, StalledTimes
 from rheostat.policies.streamswitch.examine.operator_monitor import TurnCounter
 from rheostat.policies.streamswitch.examine.service_rates import ServiceRates

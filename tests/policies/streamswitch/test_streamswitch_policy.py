@@ -3,7 +3,7 @@
 import pytest
 
 from rheostat.decision import Hold, Move, Scale, Transfer
-from rheostat.measure.rates import Measurer
+from rheostat.measure.measurer import Measurer
 from rheostat.plan import Plan, PoolPlan
 from rheostat.policies.observation import Observation
 from rheostat.policies.registry import make_policy

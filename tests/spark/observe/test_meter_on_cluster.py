@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import col
 
 from rheostat.clock import WallClock
-from rheostat.measure.rates import Measurer
+from rheostat.measure.measurer import Measurer
 from rheostat.plan import Plan, PoolPlan
 from rheostat.snapshot import ExecutorPhase, Snapshot
 from rheostat.spark.observe.meter import SparkMeter

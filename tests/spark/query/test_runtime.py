@@ -250,7 +250,7 @@ def test_records_split_into_outputs_meet_again(inbox: Inbox, start: Start, sort:
     assert found == Counter({(w, "long" if len(w) > 2 else "short"): n for w, n in inbox.words.items()})
 
 
-@pytest.mark.filterwarnings("ignore:nobody reads stream")
+@pytest.mark.filterwarnings("ignore:no operator reads stream")
 def test_an_output_that_nobody_reads_is_a_result_beside_those_that_are_read(inbox: Inbox, start: Start) -> None:
     inbox.add(*SENTENCES)
     topology = Topology(
@@ -283,7 +283,7 @@ def halve_each(record: dict[str, Any]) -> Any:
     return [("again", (str(n // 2),)) if n % 2 == 0 else ("odd", (n,))]
 
 
-@pytest.mark.filterwarnings("ignore:nobody reads stream")
+@pytest.mark.filterwarnings("ignore:no operator reads stream")
 def test_records_go_around_a_loop_until_they_are_done(inbox: Inbox, start: Start) -> None:
     inbox.add("8", "12", "7")
     looped = emits({"again": "n long", "odd": "n long"})(halve)
@@ -418,7 +418,7 @@ def topology_with(inbox: Inbox, **operator: Any) -> Topology:
         ),
     ],
 )
-@pytest.mark.filterwarnings("ignore:nobody reads stream")
+@pytest.mark.filterwarnings("ignore:no operator reads stream")
 def test_an_operator_that_cannot_run_is_named_before_anything_runs(
     inbox: Inbox, start: Start, spark: SparkSession, operator: dict[str, Any], words: str
 ) -> None:

@@ -10,29 +10,29 @@ from rheostat.names import OperatorName
 from rheostat.policies.policy import PolicyOptions
 from rheostat.policies.regroup import GroupingOption
 
-Told = msgspec.Meta
+Meta = msgspec.Meta
 Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
 
 
 class DabsOptions(PolicyOptions, frozen=True, kw_only=True):
     """Options of DABS-Storm. The paper gives neither Δ nor the reservations."""
 
-    sample: Annotated[Duration, Told(description="from one sample of the counters to the next")] = "10s"
+    sample: Annotated[Duration, Meta(description="from one sample of the counters to the next")] = "10s"
     iteration: Annotated[
-        Duration, Told(description="Δ: how far regressions look back, and how far ahead; a multiple of sample")
+        Duration, Meta(description="Δ: how far regressions look back, and how far ahead; a multiple of sample")
     ] = "60s"
-    weight: Annotated[Share, Told(description="λ: how much of the used or reserved processor is counted on")] = 0.3
+    weight: Annotated[Share, Meta(description="λ: how much of the used or reserved processor is counted on")] = 0.3
     beta: Annotated[
-        Share, Told(description="β: scale in when the ideal degree is below this share of the present one")
+        Share, Meta(description="β: scale in when the ideal degree is below this share of the present one")
     ] = 0.8
     combine: Annotated[
         Literal["max", "min"],
-        Told(
+        Meta(
             description='what counts of an operator\'s own trend and its parents\' outputs: "max" (cautious) or "min"'
         ),
     ] = "max"
     reservation: Annotated[
-        Share | dict[str, Share], Told(description="share of a core reserved for an executor, or by operator")
+        Share | dict[str, Share], Meta(description="share of a core reserved for an executor, or by operator")
     ] = 1.0
     grouping: GroupingOption = "osg"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from rheostat.measure.counter import Counter
+from rheostat.measure.counters import Counter
 from rheostat.measure.unknown import total
 from rheostat.names import OperatorName
 from rheostat.policies.batch_cost import BatchCosts

@@ -15,7 +15,7 @@ FOREVER = "forever"
 _T_MIN_SHARE = 0.45
 """T_min over T_max in the paper's experiments (450 and 1000 ms)."""
 
-Told = msgspec.Meta
+Meta = msgspec.Meta
 Whole = Annotated[int, msgspec.Meta(ge=1)]
 Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 
@@ -29,56 +29,56 @@ class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
 
     problem: Annotated[
         Literal["auto", "k_max", "t_max"],
-        Told(description="k_max: least latency with K_max executors (6); t_max: fewest executors within T_max (8)"),
+        Meta(description="k_max: least latency with K_max executors (6); t_max: fewest executors within T_max (8)"),
     ] = "auto"
     k_max: Annotated[
-        Whole | None, Told(description="K_max, the most executors in all; left out: the budget's total")
+        Whole | None, Meta(description="K_max, the most executors in all; left out: the budget's total")
     ] = None
     t_max: Annotated[
-        Duration | None, Told(description="T_max, the latency to keep; left out: that of the end-to-end SLA")
+        Duration | None, Meta(description="T_max, the latency to keep; left out: that of the end-to-end SLA")
     ] = None
     t_min: Annotated[
-        Duration | None, Told(description="T_min, the latency below which executors are removed; left out: 0.45 T_max")
+        Duration | None, Meta(description="T_min, the latency below which executors are removed; left out: 0.45 T_max")
     ] = None
     t_ra: Annotated[
         Duration,
-        Told(description='T_ra, the least time between two actions, and before the first; "forever" only recommends'),
+        Meta(description='T_ra, the least time between two actions, and before the first; "forever" only recommends'),
     ] = 0
-    t_m: Annotated[Duration, Told(description="T_m, the time between two decisions; 0: every turn of the loop")] = 0
+    t_m: Annotated[Duration, Meta(description="T_m, the time between two decisions; 0: every turn of the loop")] = 0
     model: Annotated[
         Literal["auto", "mmk", "gigk", "microbatch"],
-        Told(description="queueing model; auto: microbatch where there are batches, gigk where variation is measured"),
+        Meta(description="queueing model; auto: microbatch where there are batches, gigk where variation is measured"),
     ] = "auto"
     arrivals: Annotated[
         Literal["routed", "measured"],
-        Told(description="routed: from the rate at the sources and the shares that streams carry on; measured (DRS)"),
+        Meta(description="routed: from the rate at the sources and the shares that streams carry on; measured (DRS)"),
     ] = "routed"
     sum_over: Annotated[
         Literal["results", "tuples"],
-        Told(
+        Meta(
             description="what latency counts with micro-batches. results: the way of a result, which is what an SLA "
             "measures; tuples: every tuple that a record leads to (DRS eq. 4)"
         ),
     ] = "results"
     surge: Annotated[
         bool,
-        Told(
+        Meta(
             description="where executors are too few, also count a rise that smoothing still hides, and the backlog "
             "beyond T_max as load to be drained until the next action"
         ),
     ] = True
     correction: Annotated[
         Literal["ratio", "regression", "none"],
-        Told(description="how estimates become predictions: by measured/estimated, or a line through the last ones"),
+        Meta(description="how estimates become predictions: by measured/estimated, or a line through the last ones"),
     ] = "ratio"
     margin: Annotated[
-        Share, Told(description="the share of the service rate that is not counted on (StreamSwitch's ε); DRS has 0")
+        Share, Meta(description="the share of the service rate that is not counted on (StreamSwitch's ε); DRS has 0")
     ] = 0.2
     reallocation_cost: Annotated[
-        Duration, Told(description="seconds of work lost by an action, to be outweighed until the next possible one")
+        Duration, Meta(description="seconds of work lost by an action, to be outweighed until the next possible one")
     ] = "500ms"
     smoothing: Annotated[
-        str, Told(description='how measures are smoothed: "none", "alpha:0.8" (α) or "window:6" (w)')
+        str, Meta(description='how measures are smoothed: "none", "alpha:0.8" (α) or "window:6" (w)')
     ] = "window:3"
 
 
@@ -90,14 +90,14 @@ class DrsLbOptions(DrsOptions, frozen=True, kw_only=True):
 
     substreams: Annotated[
         Literal["spread", "switched"],
-        Told(description="how they follow a change of size: all spread evenly by load, or one executor at a time"),
+        Meta(description="how they follow a change of size: all spread evenly by load, or one executor at a time"),
     ] = "spread"
-    balance: Annotated[bool, Told(description="whether substreams are rebalanced while DRS holds")] = True
+    balance: Annotated[bool, Meta(description="whether substreams are rebalanced while DRS holds")] = True
 
-    l: Annotated[Duration | None, Told(description="l of streamswitch, the alert threshold of measured latency")] = None  # noqa: E741
-    L: Annotated[Duration | None, Told(description="L of streamswitch, the latency bound of every operator")] = None
-    T: Annotated[Duration | None, Told(description="T of streamswitch, the window of rates and latencies")] = None
-    delta: Annotated[Duration | None, Told(description="δ of streamswitch, the time slot")] = None
+    l: Annotated[Duration | None, Meta(description="l of streamswitch, the alert threshold of measured latency")] = None  # noqa: E741
+    L: Annotated[Duration | None, Meta(description="L of streamswitch, the latency bound of every operator")] = None
+    T: Annotated[Duration | None, Meta(description="T of streamswitch, the window of rates and latencies")] = None
+    delta: Annotated[Duration | None, Meta(description="δ of streamswitch, the time slot")] = None
 
 
 @dataclass(frozen=True, slots=True)

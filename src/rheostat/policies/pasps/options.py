@@ -10,7 +10,7 @@ from rheostat.forecast import make_model
 from rheostat.policies.policy import PolicyOptions
 from rheostat.policies.regroup import GroupingOption
 
-Told = msgspec.Meta
+Meta = msgspec.Meta
 AUTO = "auto"
 
 
@@ -21,27 +21,27 @@ class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
     "load-aware".
     """
 
-    td: Annotated[Duration, Told(description="td, the time between two decisions, and how far ahead to forecast")] = (
+    td: Annotated[Duration, Meta(description="td, the time between two decisions, and how far ahead to forecast")] = (
         "30s"
     )
-    sample: Annotated[Duration, Told(description="how long the input is counted for one sample")] = "1s"
+    sample: Annotated[Duration, Meta(description="how long the input is counted for one sample")] = "1s"
     window: Annotated[
-        int, Told(ge=2, description="samples that a forecast is made from; no less than those of one td")
+        int, Meta(ge=2, description="samples that a forecast is made from; no less than those of one td")
     ] = 100
     pool: Annotated[
-        Annotated[int, Told(ge=1)] | None,
-        Told(
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(
             description="replicas in the pool of each operator, all of them started: what is not active is kept warm; "
             "left out: as many as the budget allows, and as many warm ones as at the start"
         ),
     ] = None
     headroom: Annotated[
         float,
-        Told(ge=0, le=10, description="share of replicas on top of the model's; PA-SPS has 0, and runs close to full"),
+        Meta(ge=0, le=10, description="share of replicas on top of the model's; PA-SPS has 0, and runs close to full"),
     ] = 0.0
     execution_time: Annotated[
         dict[str, Duration],
-        Told(description="et of operators by name, as calibrated before the start; afterwards it is measured"),
+        Meta(description="et of operators by name, as calibrated before the start; afterwards it is measured"),
     ] = {}
     grouping: GroupingOption = "keep"
 
@@ -75,26 +75,26 @@ class PaSpsOptions(PspsOptions, frozen=True, kw_only=True):
 
     predictor: Annotated[
         str,
-        Told(
+        Meta(
             description="forecasting model: ann, linear, fft, forest, basic (PA-SPS), "
             "select (for a load that recurs, with a window of more than two recurrences), or another one"
         ),
     ] = "ann"
     lead: Annotated[
         Duration,
-        Told(
+        Meta(
             description="how much further than td to forecast, for the busiest td: replicas are ready before a peak. "
             '"auto": as long as executors take to start, which is nothing for warm ones'
         ),
     ] = AUTO
     plan_for: Annotated[
         Literal["mean", "high"],
-        Told(description='which input to plan for: the one expected ("mean"), or one that is seldom exceeded ("high")'),
+        Meta(description='which input to plan for: the one expected ("mean"), or one that is seldom exceeded ("high")'),
     ] = "mean"
     level: Annotated[
-        float, Told(gt=0, lt=1, description='the probability behind "high": of a value between low and high')
+        float, Meta(gt=0, lt=1, description='the probability behind "high": of a value between low and high')
     ] = 0.8
-    seed: Annotated[int, Told(ge=0, description="seed of the predictors that draw")] = 0
+    seed: Annotated[int, Meta(ge=0, description="seed of the predictors that draw")] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()

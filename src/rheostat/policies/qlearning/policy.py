@@ -12,7 +12,7 @@ from rheostat.policies.policy import Policy, PolicyOptions
 from rheostat.policies.qlearning.table import read_table
 from rheostat.sla import Goal
 
-Told = msgspec.Meta
+Meta = msgspec.Meta
 
 
 class QLearningOptions(PolicyOptions, frozen=True, kw_only=True):
@@ -20,9 +20,9 @@ class QLearningOptions(PolicyOptions, frozen=True, kw_only=True):
 
     table: Annotated[
         str | dict[str, Any],
-        Told(description="the learned table, by operator: a JSON file, as `qlearning.train` and `write_table` make it"),
+        Meta(description="the learned table, by operator: a JSON file, as `qlearning.train` and `write_table` make it"),
     ]
-    smoothing: Annotated[str, Told(description='how the input rate is smoothed: "none", "alpha:0.8" or "window:6"')] = (
+    smoothing: Annotated[str, Meta(description='how the input rate is smoothed: "none", "alpha:0.8" or "window:6"')] = (
         "window:3"
     )
 

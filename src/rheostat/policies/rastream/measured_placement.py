@@ -102,11 +102,11 @@ def _node(node: NodeState, nodes: list[NodeState], options: RaStreamOptions) -> 
 def _limits(options: RaStreamOptions, known: list[str]) -> UtilisationLimits:
     """The weights of what was not measured go to the other resources: unknown is not idle."""
     weights = options.limits.weights
-    told = {name: getattr(weights, name) if name in known else 0.0 for name in Resources._fields}
-    total = sum(told.values())
+    known_weights = {name: getattr(weights, name) if name in known else 0.0 for name in Resources._fields}
+    total = sum(known_weights.values())
     if total == 0:
         return options.limits
-    fair = ResourceWeights(told["cpu"] / total, told["memory"] / total)
+    fair = ResourceWeights(known_weights["cpu"] / total, known_weights["memory"] / total)
     return msgspec.structs.replace(options.limits, weights=fair, surplus=fair)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from rheostat.measure.counter import Counter
+from rheostat.measure.counters import Counter
 from rheostat.measure.unknown import total
 from rheostat.names import PoolName
 from rheostat.placement.model.measured import trimmed_mean

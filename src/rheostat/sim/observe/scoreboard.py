@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rheostat.measure.windows import WindowedSuccess
+from rheostat.measure.sla_windows import WindowedSuccess
 from rheostat.names import OperatorName
 from rheostat.sim.cluster.cluster import Cluster
 from rheostat.sim.engine.tables import codes

@@ -6,7 +6,7 @@ from time import process_time
 from typing import Any
 
 from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
-from rheostat.measure.rates import Measurer
+from rheostat.measure.measurer import Measurer
 from rheostat.plan import Plan
 from rheostat.queueing import ExecutorAllocation, Network, Station, assign_processors, mmk
 from rheostat.snapshot import Snapshot

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rheostat.measure.latency import NO_EXECUTOR, Counts, Floats, LatencyFromCounts
+from rheostat.measure.latency_from_counts import NO_EXECUTOR, Counts, Floats, LatencyFromCounts
 from rheostat.names import OperatorName
 from rheostat.policies.streamswitch.model.executor import Substream
 from rheostat.policies.streamswitch.settings import Timing

@@ -1,4 +1,4 @@
-"""How often an SLA (L, T) was met: over every window of length T, per substream, from true latencies.
+"""SLA windows: how often an SLA (L, T) was met, over every window of length T, per substream, from true latencies.
 
 StreamSwitch's evaluation: the success rate is the share of windows whose mean latency is at most L. A window in
 which nothing completed is left out, unless a record has waited for longer than L: then it is missed.
@@ -69,7 +69,7 @@ class WindowedSuccess:
         return float(known.mean()) if known.size else None
 
     def _slide(self, row: int, latencies_s: Floats, completed: Floats) -> None:
-        if row == 0:  # once in a turn the sums are formed anew, so that rounding errors cannot pile up
+        if row == 0:  # once per window the sums are computed again, so that rounding errors do not accumulate
             self._latencies_s[0], self._completed[0] = latencies_s, completed
             self._window_latencies_s = self._latencies_s.sum(axis=0)
             self._window_completed = self._completed.sum(axis=0)

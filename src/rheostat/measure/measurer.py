@@ -1,14 +1,13 @@
-"""Rates, service rates, utilisation and latency of every operator, from two successive snapshots (DRS, measurer)."""
+"""Measurer: rates, service rates, utilisation and latency of every operator from successive snapshots (DRS)."""
 
 from collections import Counter as Tally
 
-from rheostat.measure.counter import Counter
+from rheostat.measure.counters import Counter, ServiceRate
 from rheostat.measure.measures import Measures, OperatorMeasures
-from rheostat.measure.pools import PoolMeasures, PoolRates
-from rheostat.measure.service import ServiceRate
-from rheostat.measure.smoothed import SmoothedMeasures
+from rheostat.measure.pool_rates import PoolMeasures, PoolRates
+from rheostat.measure.smoothed_measures import SmoothedMeasures
 from rheostat.measure.smoothing import Unsmoothed, parse_smoothing
-from rheostat.measure.unknown import either, total
+from rheostat.measure.unknown import either, growth, total
 from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import Latency, OperatorState, Snapshot
@@ -19,7 +18,7 @@ class Measurer:
     """Turns snapshots, in the order of their times, into measures smoothed as `smoothing` says.
 
     What cannot be measured is None: rates at the first snapshot, and whatever depends on a counter that is missing
-    or went backwards. The same snapshots and plans give the same measures. `raw` holds the last ones unsmoothed.
+    or fell. The same snapshots and plans give the same measures. `raw` holds the last ones unsmoothed.
     """
 
     def __init__(self, topology: Topology, smoothing: str = "none") -> None:
@@ -59,7 +58,7 @@ def substream_loads(before: Snapshot, now: Snapshot) -> dict[OperatorName, list[
     loads: dict[OperatorName, list[float]] = {}
     for operator in dict.fromkeys(state.operator for state in now.substreams):
         states = sorted(now.substreams_of(operator), key=lambda state: state.index)
-        grown = [_difference(state.arrived, earlier.get((operator, state.index))) for state in states]
+        grown = [growth(state.arrived, earlier.get((operator, state.index))) for state in states]
         known = [float(amount) for amount in grown if amount is not None]
         if len(known) == len(grown):
             loads[operator] = known
@@ -75,7 +74,7 @@ class _OperatorRates:
         self._seen = False
 
     def update(self, snapshot: Snapshot, name: OperatorName, pool: PoolMeasures, *, alone: bool) -> OperatorMeasures:
-        """`alone` says that nobody else uses the pool, so that its executors' counters are the operator's."""
+        """`alone` says that no other operator uses the pool, so that its executors' counters are the operator's."""
         state, time_s = snapshot.operators.get(name) or OperatorState(name), snapshot.time_s
         first, self._seen = not self._seen, True
         service_rate = self._service.update(state.completed, state.busy_s)
@@ -116,8 +115,8 @@ class _SourceRate:
 
 
 def _preferred(state: OperatorState, own: float | None, executors: float | None) -> float | None:
-    """The mean over executors, so that each counts as one whatever its speed. But records of a micro-batch are done all
-    at once when its longest task is over, and which executor did how many is seldom known as well as their sum."""
+    """The mean over executors, so that each counts as one whatever its speed. But the records of a micro-batch complete
+    together when its longest task ends, and their number per executor is known less well than their sum."""
     return either(executors, own) if state.batch is None else either(own, executors)
 
 
@@ -131,7 +130,3 @@ def _queued(state: OperatorState) -> float | None:
     if state.arrived is None or state.completed is None or state.lost is None:
         return None
     return float(max(0, state.arrived - state.completed - state.lost))
-
-
-def _difference(now: int | None, before: int | None) -> int | None:
-    return None if now is None or before is None or now < before else now - before

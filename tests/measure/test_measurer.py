@@ -1,8 +1,8 @@
 import pytest
 
 from rheostat.decision import Scale
+from rheostat.measure.measurer import Measurer, substream_loads
 from rheostat.measure.measures import OperatorMeasures
-from rheostat.measure.rates import Measurer, substream_loads
 from rheostat.plan import Plan, PoolPlan
 from rheostat.snapshot import (
     Batch,

@@ -1,4 +1,4 @@
-"""The measures of all operators, each quantity smoothed by itself."""
+"""Smoothed measures: the measures of all operators, each quantity smoothed by itself."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ class SmoothedMeasures:
         self._external_rate = smoother()
 
     def update(self, raw: Measures, snapshot: Snapshot) -> Measures:
-        """What `raw` becomes; `snapshot` says how many records its latencies stand for."""
+        """`raw` smoothed; `snapshot` has the number of records behind each latency."""
         operators: dict[OperatorName, OperatorMeasures] = {}
         for name, measures in raw.operators.items():
             plain = {what: smoother.update(getattr(measures, what)) for what, smoother in self._plain[name].items()}

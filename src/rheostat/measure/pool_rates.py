@@ -1,12 +1,11 @@
-"""What a pool's executors did between two snapshots, also while some of them come and go."""
+"""Pool rates: rates of a pool's executors between two snapshots, also while executors join or leave."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
-from rheostat.measure.counter import Counter
-from rheostat.measure.service import ServiceRate
-from rheostat.measure.unknown import total
+from rheostat.measure.counters import Counter, ServiceRate
+from rheostat.measure.unknown import growth, total
 from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase, ExecutorState, Snapshot
@@ -39,7 +38,7 @@ class PoolMeasures:
         if before is None or self._interval_s <= 0:
             return None
         working = [state for state in self._now if state.phase in _WORKING]
-        grown = total([_difference(counter(state), _reading(before.get(state.id), counter)) for state in working])
+        grown = total([growth(counter(state), _reading(before.get(state.id), counter)) for state in working])
         return None if grown is None else grown / self._interval_s
 
 
@@ -53,7 +52,7 @@ class PoolRates:
         self._time_s = 0.0
 
     def update(self, snapshot: Snapshot, plan: Plan) -> PoolMeasures:
-        """The period that ends with `snapshot`. Where it lists no executors, as many serve as `plan` wants."""
+        """The period that ends with `snapshot`. Where it lists no executors, as many serve as in `plan`."""
         states, time_s = snapshot.executors_of(self._name), snapshot.time_s
         before, since_s = self._states, self._time_s
         known, start_s = self._executors, None if before is None else since_s
@@ -76,7 +75,7 @@ class PoolRates:
 
 
 class _ExecutorRates:
-    """One executor over the last period. `since_s` is when the pool was seen without it: it had done nothing then.
+    """One executor over the last period. `since_s` is when the pool was observed without it: it had done nothing then.
 
     `serving` is the share of the period in which it served: half, if it began within it.
     """
@@ -102,12 +101,8 @@ class _ExecutorRates:
 
 
 def _reading(state: ExecutorState | None, counter: Callable[[ExecutorState], int | None]) -> int | None:
-    """What the counter showed before: nothing for an executor that did not serve yet."""
+    """The earlier value of the counter: 0 for an executor that did not serve yet."""
     if state is None:
         return 0
     value = counter(state)
     return 0 if value is None and state.phase in _NOT_YET_SERVING else value
-
-
-def _difference(now: int | None, before: int | None) -> int | None:
-    return None if now is None or before is None or now < before else now - before

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rheostat.errors import ConfigError
-from rheostat.measure.windows import WindowedSuccess
+from rheostat.measure.sla_windows import WindowedSuccess
 
 LIMIT_S = 1.0
 

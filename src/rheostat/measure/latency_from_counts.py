@@ -1,4 +1,4 @@
-"""Latency from counts alone (StreamSwitch 4.1): nobody stamps a record, yet the mean is right to within a slot.
+"""Latency from counts: mean latencies from arrival and completion counters, right to within a slot (StreamSwitch 4.1).
 
 Time is cut into slots of δ. A substream is served in order, so its r-th completed record is its r-th arrived one:
 it arrived in the slot m' with r in (a[m'−1], a[m']], and when it completes in slot m its latency is (m − m')·δ.
@@ -38,14 +38,14 @@ class Counts:
 
     @classmethod
     def of(cls, snapshot: Snapshot, operator: OperatorName, substreams: int) -> "Counts":
-        """What `snapshot` says about `operator`; a substream it does not mention is not known."""
+        """The counts of `operator` in `snapshot`; a substream that is not in it is unknown."""
         states = snapshot.substreams_of(operator)
-        told = [state.index for state in states]
+        listed = [state.index for state in states]
         arrived, completed = np.full(substreams, np.nan), np.full(substreams, np.nan)
         owners = np.full(substreams, NO_EXECUTOR)
-        arrived[told] = np.array([state.arrived for state in states], dtype=np.float64)
-        completed[told] = np.array([state.completed for state in states], dtype=np.float64)
-        owners[told] = [NO_EXECUTOR if state.executor is None else state.executor for state in states]
+        arrived[listed] = np.array([state.arrived for state in states], dtype=np.float64)
+        completed[listed] = np.array([state.completed for state in states], dtype=np.float64)
+        owners[listed] = [NO_EXECUTOR if state.executor is None else state.executor for state in states]
         return cls(arrived, completed, owners)
 
 
@@ -53,9 +53,8 @@ class LatencyFromCounts:
     """Mean latencies over the last `window_slots` slots, per substream and per executor.
 
     Missing counts are interpolated linearly as soon as the next known ones come (4.3); until then the substream
-    is not `known`. A substream whose counts fell (its plant started anew) begins afresh. Records found waiting
-    at the first look count as arrived then. A record is not followed for more than `horizon_slots`: older ones
-    count as that old.
+    is not `known`. A substream whose counts fell (its plant was restarted) starts again. Records that wait at the first
+    slot count as arrived then. A record is not followed for more than `horizon_slots`: older ones count as that old.
     """
 
     def __init__(self, substreams: int, slot_s: float, window_slots: int, *, horizon_slots: int = 4096) -> None:
@@ -97,7 +96,7 @@ class LatencyFromCounts:
         return _ratio(self._waited_s.sum(axis=0), self._completed.sum(axis=0))
 
     def by_executor(self) -> dict[int, float]:
-        """l_i of each executor that completed something in the window, by the map that was in force in each slot."""
+        """l_i of each executor that completed something in the window, by the assignment in each slot."""
         owners = self._owners.ravel() + 1
         waited = np.bincount(owners, self._waited_s.ravel())
         completed = np.bincount(owners, self._completed.ravel())
@@ -116,7 +115,7 @@ class LatencyFromCounts:
         return np.asarray((counts.arrived < self._at(self._last_slot)) | (counts.completed < self._last_completed))
 
     def _open_slots(self, slot: int, owners: ArrayLike) -> None:
-        """Clear the rows of the slots since the last one. Skipped slots get the map of this one."""
+        """Clear the rows of the slots since the last one. Skipped slots get the assignment of this one."""
         for opened in range(max(self._slot, slot - self._window) + 1, slot + 1):
             row = opened % self._window
             self._waited_s[row] = self._completed[row] = 0.0
@@ -144,12 +143,12 @@ class LatencyFromCounts:
         self._last_slot[chosen] = self._first_slot[chosen] = self._oldest_slot[chosen] = slot
 
     def _continue(self, chosen: Ints, slot: int, counts: Counts) -> None:
-        """Work off the slots up to `slot`, those that were missing with interpolated counts."""
+        """Process the slots up to `slot`, missing ones with interpolated counts."""
         if not chosen.size:
             return
         known_at = self._last_slot[chosen]
         if known_at.min() == slot - 1:
-            self._work_off(chosen, slot, counts.arrived[chosen], counts.completed[chosen])
+            self._process(chosen, slot, counts.arrived[chosen], counts.completed[chosen])
         else:
             self._interpolate(chosen, known_at, slot, counts)
         self._last_slot[chosen] = slot
@@ -161,9 +160,9 @@ class LatencyFromCounts:
             share = (each - known_at[due]) / (slot - known_at[due])
             now_arrived = arrived[due] + (counts.arrived[chosen[due]] - arrived[due]) * share
             now_completed = completed[due] + (counts.completed[chosen[due]] - completed[due]) * share
-            self._work_off(chosen[due], each, now_arrived, now_completed)
+            self._process(chosen[due], each, now_arrived, now_completed)
 
-    def _work_off(self, chosen: Ints, slot: int, arrived: Floats, completed: Floats) -> None:
+    def _process(self, chosen: Ints, slot: int, arrived: Floats, completed: Floats) -> None:
         self._arrived[slot % len(self._arrived), chosen] = arrived
         before = self._last_completed[chosen]
         slots_waited = self._slots_waited(chosen, slot, before, completed)
@@ -174,7 +173,7 @@ class LatencyFromCounts:
         self._last_completed[chosen] = completed
 
     def _slots_waited(self, chosen: Ints, slot: int, before: Floats, completed: Floats) -> Floats:
-        """The sum of the module's docstring, in slots, and the oldest waiting record moved on to where it ends."""
+        """The sum in the module's docstring, in slots; the oldest waiting record moves on to where it ends."""
         total = np.zeros(chosen.size)
         oldest = self._oldest_slot[chosen]
         open_ = np.flatnonzero(oldest < slot)
