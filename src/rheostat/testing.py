@@ -6,12 +6,15 @@ assert plant.applied[-1].size("work") == 3
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 import msgspec
 
 from rheostat.capabilities import Capabilities
 from rheostat.clock import Clock, ManualClock
+from rheostat.decision import Location, Place, Regroup
+from rheostat.grouping.check import KEY, ROUND_ROBIN
 from rheostat.grouping.check import NAMES as GROUPINGS
 from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
@@ -28,6 +31,8 @@ from rheostat.topology import Topology
 
 __all__ = ["FakePlant", "ManualClock"]
 
+T = TypeVar("T")
+
 Rate = float | Callable[[float], float]
 """Records per second, constant or as a function of the time in seconds."""
 
@@ -38,7 +43,8 @@ class FakePlant:
 
     Each source emits at `arrival_rate`, each executor serves at `service_rate` (a number, or one for each
     operator). What a new plan wants for an operator becomes real `settle_s` after it was applied. What was
-    applied is in `applied`. It can group stateless operators and place executors, unless other `capabilities` are set.
+    applied is in `applied`. It can group stateless operators and place executors, unless other `capabilities` are set;
+    a plan that needs more than these is reported by `apply`, and changes nothing.
     Snapshots put into `script` are shown before its own; an error put into `failures` under
     "observe", "apply" or "reached" is raised there until it is taken out; `obstacles` is what `apply` returns,
     and while there are any no plan becomes real.
@@ -81,6 +87,8 @@ class FakePlant:
         self._raise("apply")
         self._flow()
         self.applied.append(plan)
+        if refused := self._refused(plan):
+            return (*refused, *self.obstacles)
         for name in self.topology.operators:
             if not _same(plan, self._wanted, name):
                 self._wanted_since_s[name] = self.clock.now()
@@ -90,18 +98,52 @@ class FakePlant:
 
     def reached(self, plan: Plan) -> frozenset[PoolName]:
         self._raise("reached")
-        self._settle()
-        return plan.pools_within([name for name in self.topology.operators if _same(plan, self._running, name)])
+        if _has_other_pools(plan, self._running):
+            return frozenset()
+        running = self._settled(self._due())
+        return plan.pools_within([name for name in self.topology.operators if _same(plan, running, name)])
 
     def _raise(self, where: str) -> None:
         if where in self.failures:
             raise self.failures[where]
 
+    def _refused(self, plan: Plan) -> tuple[str, ...]:
+        """What `plan` needs beyond the capabilities, in words."""
+        running = self._running
+        if _has_other_pools(plan, running):
+            return ("the fake plant's operators keep the pools they have: they are neither fused nor split",)
+        regroups = [
+            Regroup(operator=name, grouping=grouping, reason="")
+            for name, grouping in plan.grouping.items()
+            if grouping not in (running.grouping.get(name), self._usual_grouping(name))
+        ]
+        places = [
+            Place(pool=name, locations=pool.locations, reason="")
+            for name, pool in plan.pools.items()
+            if pool.locations.items() - running.pools[name].locations.items()
+        ]
+        return tuple(why for each in (*regroups, *places) if (why := self.capabilities.why_not(each)) is not None)
+
+    def _usual_grouping(self, operator: OperatorName) -> str:
+        return KEY if self.topology.operators[operator].keyed else ROUND_ROBIN
+
+    def _due(self) -> list[OperatorName]:
+        """The operators for which what is wanted becomes real now."""
+        now_s, waiting = self.clock.now(), {} if self.obstacles else self._wanted_since_s
+        return [n for n, since_s in waiting.items() if now_s >= since_s + self.settle_s]
+
+    def _settled(self, operators: Iterable[OperatorName]) -> Plan:
+        """What runs when these operators are as they are wanted."""
+        running = self._running
+        for name in operators:
+            running = _with(running, self._wanted, name)
+        return running
+
     def _settle(self) -> None:
-        for name, since_s in list(self._wanted_since_s.items()):
-            if not self.obstacles and self.clock.now() >= since_s + self.settle_s:
-                self._running = _with(self._running, self._wanted, name)
-                del self._wanted_since_s[name]
+        due = self._due()
+        self._running = self._settled(due)
+        for name in due:
+            del self._wanted_since_s[name]
 
     def _flow(self) -> None:
         """Let the records flow up to now. What a loop sends back arrives at the next call."""
@@ -119,13 +161,15 @@ class FakePlant:
         self._settle()
 
     def _snapshot(self) -> Snapshot:
-        flows = self._flows.values()
+        flows = self._flows.items()
         terminal = self._flows[self.topology.terminals[-1]] if self.topology.terminals else None
         return Snapshot(
             self.clock.now(),
-            tuple(flow.operator() for flow in flows),
-            tuple(executor for flow in flows for executor in flow.executors(self._running, self._wanted)),
-            tuple(substream for flow in flows for substream in flow.substreams(self._running)),
+            tuple(
+                flow.operator(self._running.grouping.get(name) or self._usual_grouping(name)) for name, flow in flows
+            ),
+            tuple(executor for _, flow in flows for executor in flow.executors(self._running, self._wanted)),
+            tuple(substream for _, flow in flows for substream in flow.substreams(self._running)),
             tuple(
                 StreamState(stream.name, stream.consumer, int(self._emitted[stream.name]))
                 for stream in self.topology.streams
@@ -133,6 +177,10 @@ class FakePlant:
             ),
             latency=None if terminal is None else terminal.latency,
         )
+
+
+def _has_other_pools(one: Plan, other: Plan) -> bool:
+    return one.pool_of != other.pool_of or one.fused != other.fused
 
 
 def _parts(plan: Plan, operator: OperatorName) -> tuple[object, ...]:
@@ -149,9 +197,17 @@ def _with(running: Plan, wanted: Plan, operator: OperatorName) -> Plan:
     return msgspec.structs.replace(
         running,
         pools={**running.pools, pool: wanted.pools[pool]},
-        assignment={**running.assignment, **{k: v for k, v in wanted.assignment.items() if k == operator}},
-        grouping={**running.grouping, **{k: v for k, v in wanted.grouping.items() if k == operator}},
+        assignment=_with_entry(running.assignment, wanted.assignment, operator),
+        grouping=_with_entry(running.grouping, wanted.grouping, operator),
     )
+
+
+def _with_entry(
+    running: Mapping[OperatorName, T], wanted: Mapping[OperatorName, T], name: OperatorName
+) -> dict[OperatorName, T]:
+    """`running`, with the entry that `wanted` has for `name`, or without one."""
+    others = {key: value for key, value in running.items() if key != name}
+    return others | {key: value for key, value in wanted.items() if key == name}
 
 
 class _Flow:
@@ -169,29 +225,35 @@ class _Flow:
         self._arrived += arriving
         done = min(self._arrived - self._completed, len(executors) * self._service_rate * interval_s)
         self._completed += done
-        for executor in executors:
-            arrived, completed = self._by_executor.get(executor, (0.0, 0.0))
-            self._by_executor[executor] = (arrived + arriving / len(executors), completed + done / len(executors))
+        before = {executor: self._by_executor.get(executor, (0.0, 0.0)) for executor in executors}
+        self._by_executor = {
+            executor: (arrived + arriving / len(executors), completed + done / len(executors))
+            for executor, (arrived, completed) in before.items()
+        }
         waiting_s = (self._arrived - self._completed) / (len(executors) * self._service_rate)
         self.latency = Latency(int(done), waiting_s + 1 / self._service_rate)
         return done
 
-    def operator(self) -> OperatorState:
+    def operator(self, grouping: str) -> OperatorState:
         arrived, completed = int(self._arrived), int(self._completed)
-        busy_s = self._completed / self._service_rate
-        return OperatorState(self._name, arrived, completed, 0, arrived - completed, busy_s, self.latency)
+        queued, busy_s = arrived - completed, self._completed / self._service_rate
+        return OperatorState(self._name, arrived, completed, 0, queued, busy_s, self.latency, grouping=grouping)
 
     def executors(self, running: Plan, wanted: Plan) -> list[ExecutorState]:
         """Those that serve, and those that are still wanted."""
         pool = running.pool_of[self._name]
         serving, starting = running.pools[pool].executors, wanted.pools[pool].executors
-        states = [self._executor(pool, number) for number in serving]
+        locations = running.pools[pool].locations
+        states = [self._executor(pool, number, locations.get(number)) for number in serving]
         return states + [ExecutorState(pool, n, ExecutorPhase.STARTING) for n in starting if n not in serving]
 
-    def _executor(self, pool: PoolName, number: int) -> ExecutorState:
+    def _executor(self, pool: PoolName, number: int, location: Location | None) -> ExecutorState:
         arrived, completed = self._by_executor.get(number, (0.0, 0.0))
-        busy_s = completed / self._service_rate
-        return ExecutorState(pool, number, ExecutorPhase.ACTIVE, int(arrived), int(completed), busy_s=busy_s)
+        queued, busy_s = max(0, int(arrived) - int(completed)), completed / self._service_rate
+        node = None if location is None else location.node
+        return ExecutorState(
+            pool, number, ExecutorPhase.ACTIVE, int(arrived), int(completed), queued, busy_s, node=node
+        )
 
     def substreams(self, running: Plan) -> list[SubstreamState]:
         owners = running.assignment.get(self._name, ())

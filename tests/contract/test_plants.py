@@ -1,0 +1,157 @@
+"""What every plant keeps to, whatever it is made of."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import msgspec
+import pytest
+from plant_harness import PlantHarness
+from snapshot_watch import unnamed
+
+from rheostat.decision import Location, Scale
+from rheostat.errors import RheostatError
+from rheostat.plan import Plan
+
+TIMES = 5
+"""How often something is done again that must change nothing."""
+
+
+def test_counters_never_fall_while_executors_come_and_go(it, watch):
+    first = it.home.pools[it.pool].executors[0]
+    it.reach(it.more, watch)
+    it.reach(it.after(Scale(pool=it.pool, executors=2, leaving=(first,), standby=0, reason="test")), watch)
+    it.reach(it.newer(it.home), watch)
+    it.until(lambda: (it.see(watch) and watch.grown) or None, "completed rows")
+
+
+def test_what_is_unknown_is_none_and_a_problem_names_it(it):
+    if it.knows_everything:
+        assert unnamed(it.plant.observe(), lambda problem, thing: False) == []
+        return
+    with it.unknown():
+        nameless = it.until(lambda: unnamed(it.plant.observe(), lambda problem, thing: False) or None, "unknowns")
+        assert nameless
+        assert unnamed(it.plant.observe(), it.names) == []
+
+
+def test_the_same_plan_again_changes_nothing(it):
+    plan = it.more
+    it.reach(plan)
+    it.until(lambda: not it.plant.apply(plan) or None, "no obstacles")
+    executors = it.executors()
+    for again in [plan] * TIMES + [it.newer(plan)] * TIMES:
+        assert it.plant.apply(again) == ()
+        assert it.plant.reached(again) == plan.pools.keys()
+        it.advance()
+        assert it.executors() == executors
+
+
+def test_asking_what_is_reached_changes_nothing(it):
+    home, executors = it.newer(it.home), it.executors()
+    with it.impossible() as impossible:
+        others = [it.more, impossible, *(plan for plan, _ in beyond(it))]
+        for other in others * TIMES:
+            assert it.pool not in it.plant.reached(other)
+    assert it.executors() == executors
+    assert it.plant.reached(home) == home.pools.keys()
+    assert it.plant.apply(home) == ()
+
+
+def test_asking_for_another_plan_does_not_stop_a_change(it):
+    home, more = it.newer(it.home), it.more
+    it.plant.apply(more)
+
+    def look() -> bool | None:
+        assert it.pool not in it.plant.reached(it.after(Scale(pool=it.pool, executors=7, reason="test")))
+        it.plant.reached(home)
+        it.plant.apply(more)
+        return it.plant.reached(more) == more.pools.keys() or None
+
+    it.until(look, "one executor more")
+    assert it.pool not in it.plant.reached(home)
+
+
+def test_a_plan_that_cannot_be_met_is_reported_until_it_is_taken_back(it, watch):
+    with it.impossible() as plan:
+        obstacles = it.until(lambda: it.plant.apply(plan) or None, "a report")
+        size = plan.pools[it.pool].size
+        assert any(repr(it.pool) in obstacle or str(size) in obstacle for obstacle in obstacles)
+        for _ in range(TIMES):
+            it.see(watch)
+            it.advance()
+            assert it.plant.apply(plan)
+            assert it.pool not in it.plant.reached(plan)
+    home = it.newer(it.home)
+    it.reach(home, watch)
+    it.until(lambda: not it.plant.apply(home) or None, "the end of the report")
+
+
+@pytest.mark.parametrize("change", ["out", "in"])
+def test_a_change_that_is_taken_back_at_once_leaves_what_was_before(it, watch, change):
+    small, large = it.newer(it.home), it.more
+    before, changed = (small, large) if change == "out" else (large, small)
+    it.reach(before, watch)
+    it.plant.apply(changed)
+    it.see(watch)
+    it.reach(it.newer(before), watch)
+
+
+def test_time_moves_on_and_never_back(it):
+    times_s = []
+    for _ in range(TIMES):
+        before_s = it.plant.clock.now()
+        times_s.append(it.plant.observe().time_s)
+        assert before_s <= times_s[-1] <= it.plant.clock.now()
+        it.advance()
+    assert all(later_s > earlier_s for earlier_s, later_s in pairwise(times_s))
+
+
+def test_what_a_plant_cannot_do_is_refused_or_reported_and_never_reached(it):
+    for plan, what in beyond(it):
+        assert it.until(lambda plan=plan: refusal(it, plan), f"a report: {what}")
+        for _ in range(TIMES):
+            it.advance()
+            assert refusal(it, plan), what
+            assert it.pool not in it.plant.reached(plan), what
+        it.go_home()
+
+
+def test_an_offered_grouping_is_reached_and_seen(it):
+    for operator, offered in it.plant.capabilities.groupings.items():
+        present = it.plant.observe().operators[operator].grouping
+        others = [name for name in offered if name != present and not name.endswith(":")]
+        if others:
+            it.reach(it.newer(msgspec.structs.replace(it.home, grouping={operator: others[0]})))
+            assert it.plant.observe().operators[operator].grouping == others[0]
+
+
+def test_as_many_executors_as_are_free_can_be_had_and_no_more(it):
+    free = it.plant.capabilities.free_executors
+    if free is None:
+        return
+    size = it.home.pools[it.pool].size + free
+    it.reach(it.after(Scale(pool=it.pool, executors=size, reason="test")))
+    assert it.plant.capabilities.free_executors == 0
+    assert refusal(it, it.after(Scale(pool=it.pool, executors=size + 1, reason="test")))
+
+
+def beyond(it: PlantHarness) -> Iterator[tuple[Plan, str]]:
+    """Plans that the plant says it cannot follow, and why."""
+    capabilities, topology, pool = it.plant.capabilities, it.plant.topology, it.home.pools[it.pool]
+    if not capabilities.can_fuse:
+        parts = [part.name for part in topology.parts]
+        yield it.newer(msgspec.structs.replace(it.home, fused=(tuple(parts[-2:]),))), "fused"
+    if not capabilities.can_place:
+        located = msgspec.structs.replace(pool, locations={pool.executors[0]: Location("left")})
+        yield it.newer(msgspec.structs.replace(it.home, pools={**it.home.pools, it.pool: located})), "placed"
+    for operator in it.home.sharing(it.pool):
+        grouping = next(name for name in ("osg", "nonsense") if not capabilities.can_group(operator, name))
+        yield it.newer(msgspec.structs.replace(it.home, grouping={operator: grouping})), f"grouped by {grouping}"
+
+
+def refusal(it: PlantHarness, plan: Plan) -> str | None:
+    """Why the plant cannot follow `plan`, by an error or by what stands in the way."""
+    try:
+        return "; ".join(it.plant.apply(plan)) or None
+    except RheostatError as error:
+        return str(error)
