@@ -6,7 +6,7 @@ Mechanism only: what should happen is said by `plant`, which follows a plan.
 import numpy as np
 
 from rheostat.names import OperatorName
-from rheostat.sim.build import grouping_code, with_grouping
+from rheostat.sim.build import GROUPINGS, grouping_code, with_grouping
 from rheostat.sim.engine.act import RESIZED
 from rheostat.sim.executor_lifecycle import Staff
 from rheostat.sim.failures import Failures
@@ -38,7 +38,13 @@ class Cluster(Simulation):
             if self.now_s >= self.feed.known_until_s:
                 self.feed.go_on()
 
-    def regroup(self, operator: OperatorName, grouping: str) -> None:
+    def is_grouped(self, operator: OperatorName, grouping: str | None) -> bool:
+        """Whether the records of `operator` are spread as `grouping` says; None is the usual way."""
+        if grouping is not None and grouping not in GROUPINGS:
+            return False
+        return bool(self.row(operator).grouping == grouping_code(self.model, operator, grouping))
+
+    def regroup(self, operator: OperatorName, grouping: str | None) -> None:
         """Spread records that come from now on in another way; those in queues stay there."""
         position, code = self.position[operator], grouping_code(self.model, operator, grouping)
         if self.state.operators[position].grouping != code:

@@ -9,7 +9,7 @@ from rheostat.names import OperatorName, PoolName
 from rheostat.sim.dispatch_lists import enrol, strike_off, wake
 from rheostat.sim.engine.act import RESUME
 from rheostat.sim.engine.codes import BY_KEY, NONE
-from rheostat.sim.fleet import Executor
+from rheostat.sim.fleet import Executor, WorkDone
 from rheostat.sim.moves import Moves
 from rheostat.sim.pauses import Pauses
 from rheostat.sim.rows import Rows
@@ -61,7 +61,7 @@ class Staff:
     def activate(self, standby: Executor, number: int, operators: Sequence[OperatorName]) -> None:
         """Give a warm standby a number and work."""
         simulation = self._simulation
-        simulation.fleet.renumber(standby, number)
+        self._renumber(standby, number)
         delay_s = seconds(simulation.model.cluster.activate, "activate")
         simulation.agenda.at(simulation.now_s + delay_s, lambda: self.open(standby, operators))
         simulation.agenda.run_due(simulation.now_s)
@@ -70,6 +70,16 @@ class Staff:
         """Give `executor` no more work, except for the substreams that it still has; it finishes what is there."""
         executor.phase = ExecutorPhase.LEAVING
         strike_off(self._simulation, executor, [name for name in operators if not self._is_needed(executor, name)])
+
+    def reopen(self, executor: Executor, operators: Sequence[OperatorName]) -> None:
+        """Give work again to an executor that was to leave, unless it is on its way out already."""
+        if executor.stopping:
+            return
+        executor.phase = ExecutorPhase.ACTIVE
+        strike_off(self._simulation, executor, operators)
+        enrol(self._simulation, executor, operators)
+        for name in operators:
+            wake(self._simulation, name)
 
     def _is_needed(self, executor: Executor, operator: OperatorName) -> bool:
         """Whether records must still reach `executor`, since their substreams are there."""
@@ -110,11 +120,17 @@ class Staff:
         if executor.stopping:
             return
         strike_off(self._simulation, executor, executor.operators)
-        self._simulation.fleet.renumber(executor, self._simulation.fleet.next_standby())
+        self._renumber(executor, self._simulation.fleet.next_standby())
         executor.phase = ExecutorPhase.WARM
         row = self._simulation.state.executors[executor.index]
         row.paused += 1
         row.extra_s = 0.0
+
+    def _renumber(self, executor: Executor, number: int) -> None:
+        """Under its new number the executor has done nothing yet."""
+        row = self._simulation.state.executors[executor.index]
+        executor.before = WorkDone(int(row.arrived), int(row.completed), float(row.busy_s))
+        self._simulation.fleet.renumber(executor, number)
 
     def relocate(self, executor: Executor, node: str, process: int | None) -> None:
         """Move an executor with its work to another node; it is down as long as a new one takes to start."""

@@ -1,16 +1,26 @@
 """The executors of the simulated cluster: who is there, in which phase, and for how long they were paid."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rheostat.names import OperatorName, PoolName
 from rheostat.snapshot import ExecutorPhase
+
+
+class WorkDone(NamedTuple):
+    """Counters of an executor's row in the tables."""
+
+    arrived: int = 0
+    completed: int = 0
+    busy_s: float = 0.0
 
 
 @dataclass(eq=False)
 class Executor:
     """One executor: Rheostat's number in its pool (negative for a standby), its row in the tables, and whom it serves.
 
-    One that is `stopping` is on its way out and never comes back.
+    `before` is what its row had counted when it got its number. One that is `stopping` is on its way out and never
+    comes back.
     """
 
     pool: PoolName
@@ -21,6 +31,7 @@ class Executor:
     process: int | None = None
     phase: ExecutorPhase = ExecutorPhase.STARTING
     stopping: bool = False
+    before: WorkDone = field(default_factory=WorkDone)
 
 
 @dataclass
