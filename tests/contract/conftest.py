@@ -1,5 +1,7 @@
 """Every kind of plant, one after the other."""
 
+from collections.abc import Iterator
+
 import pytest
 from harness_without_spark import FakeHarness, sim_that_restarts, sim_with_batches, sim_with_queues
 from plant_harness import PlantHarness
@@ -11,12 +13,24 @@ WITHOUT_SPARK = {
     "simulator of batches": sim_with_batches,
     "simulator that restarts": sim_that_restarts,
 }
+ON_SPARK = [pytest.param(name, marks=[pytest.mark.spark]) for name in ("topology on Spark", "attached to Spark")]
 
 
-@pytest.fixture(scope="module", params=[*WITHOUT_SPARK])
-def running(request: pytest.FixtureRequest) -> PlantHarness:
+@pytest.fixture(scope="module", params=[*WITHOUT_SPARK, *ON_SPARK])
+def running(request: pytest.FixtureRequest) -> Iterator[PlantHarness]:
     """A plant that runs, with whatever plan the test before has left it."""
-    return WITHOUT_SPARK[request.param]()
+    harness = _on_spark(request) if request.param not in WITHOUT_SPARK else WITHOUT_SPARK[request.param]()
+    yield harness
+    harness.close()
+
+
+def _on_spark(request: pytest.FixtureRequest) -> PlantHarness:
+    from harness_on_spark import AttachedHarness, TopologyHarness
+
+    spark, folders = request.getfixturevalue("spark"), request.getfixturevalue("tmp_path_factory")
+    if request.param == "attached to Spark":
+        return AttachedHarness(spark, folders.mktemp("attached"))
+    return TopologyHarness(spark, folders.mktemp("topology"), request.getfixturevalue("cluster"))
 
 
 @pytest.fixture

@@ -1,13 +1,11 @@
 """Harnesses of plants that need no Spark: the fake one, and simulators with different queues and costs of change."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
 
 import numpy as np
 from plant_harness import PlantHarness
 
-from rheostat.decision import Scale
 from rheostat.load import Constant
 from rheostat.names import PoolName
 from rheostat.plan import Plan
@@ -15,8 +13,6 @@ from rheostat.sim.model import Batches, ClusterModel, NodeModel, OperatorModel, 
 from rheostat.sim.plant import SimPlant
 from rheostat.testing import FakePlant
 from rheostat.topology import Operator, Source, Topology
-
-T = TypeVar("T")
 
 WORDS = Topology(
     "words",
@@ -27,29 +23,13 @@ WORDS = Topology(
     ],
 )
 COUNT = PoolName("count")
-_STEP_S = 0.25
-_DEADLINE_S = 120.0
 
 
-class _OwnTime(PlantHarness):
-    """A plant whose clock moves only when it is told."""
+class FakeHarness(PlantHarness):
+    """The fake plant knows no limits but those that it is told."""
 
     knows_everything = True
     pool = COUNT
-
-    def advance(self) -> None:
-        self.plant.clock.wait_until(self.plant.clock.now() + _STEP_S)
-
-    def until(self, look: Callable[[], T | None], what: str) -> T:
-        end_s = self.plant.clock.now() + _DEADLINE_S
-        while (found := look()) is None:
-            assert self.plant.clock.now() < end_s, f"waited {_DEADLINE_S} s for {what}"
-            self.advance()
-        return found
-
-
-class FakeHarness(_OwnTime):
-    """The fake plant knows no limits but those that it is told."""
 
     def __init__(self) -> None:
         self.home = Plan.initial(WORDS)
@@ -63,10 +43,11 @@ class FakeHarness(_OwnTime):
         self.plant.obstacles = ()
 
 
-class SimHarness(_OwnTime):
+class SimHarness(PlantHarness):
     """A cluster of two nodes with three slots each."""
 
-    standby = 1
+    knows_everything = True
+    pool = COUNT
 
     def __init__(self, queues: OperatorModel, **cluster: object) -> None:
         nodes = tuple(NodeModel(name=name, slots=3) for name in ("left", "right"))
@@ -76,12 +57,12 @@ class SimHarness(_OwnTime):
             dict.fromkeys(WORDS.operators, queues),
             cluster=ClusterModel(nodes=nodes, start="1s", stop="300ms", **cluster),
         )
-        self.home = Plan.initial(WORDS, standby={COUNT: self.standby})
+        self.home = Plan.initial(WORDS, standby={COUNT: 1})
         self.plant: SimPlant = SimPlant(model, np.random.default_rng(1), self.home)
 
     @contextmanager
     def impossible(self) -> Iterator[Plan]:
-        yield self.after(Scale(pool=COUNT, executors=20, reason="test"))
+        yield self.scaled(20)
 
 
 def sim_with_queues() -> SimHarness:

@@ -81,13 +81,17 @@ def unnamed(snapshot: Snapshot, names: Names) -> list[str]:
     """Unknown values that no problem names. Latencies and variations are left out: nothing may have completed."""
     return [
         f"{what} of {things}, with the problems {snapshot.problems}"
-        for what, things in _unknown(snapshot)
+        for what, things in unknown(snapshot)
         if not any(names(problem, thing) for problem in snapshot.problems for thing in things)
     ]
 
 
-def _unknown(snapshot: Snapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
+def unknown(snapshot: Snapshot) -> list[tuple[str, tuple[str, ...]]]:
     """The name of each unknown value, and the operators or pools by one of which a problem may name it."""
+    return list(_unknown(snapshot))
+
+
+def _unknown(snapshot: Snapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
     for operator in snapshot.operator_states:
         yield from _missing(operator, (operator.name,), "arrived", "completed", "queued", "busy_s")
     everything = tuple(snapshot.operators)

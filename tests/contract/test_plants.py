@@ -6,9 +6,9 @@ from itertools import pairwise
 import msgspec
 import pytest
 from plant_harness import PlantHarness
-from snapshot_watch import unnamed
+from snapshot_watch import unknown, unnamed
 
-from rheostat.decision import Location, Scale
+from rheostat.decision import Location
 from rheostat.errors import RheostatError
 from rheostat.plan import Plan
 
@@ -19,19 +19,18 @@ TIMES = 5
 def test_counters_never_fall_while_executors_come_and_go(it, watch):
     first = it.home.pools[it.pool].executors[0]
     it.reach(it.more, watch)
-    it.reach(it.after(Scale(pool=it.pool, executors=2, leaving=(first,), standby=0, reason="test")), watch)
+    it.reach(it.scaled(1, first), watch)
     it.reach(it.newer(it.home), watch)
     it.until(lambda: (it.see(watch) and watch.grown) or None, "completed rows")
 
 
 def test_what_is_unknown_is_none_and_a_problem_names_it(it):
     if it.knows_everything:
-        assert unnamed(it.plant.observe(), lambda problem, thing: False) == []
+        assert unknown(it.plant.observe()) == []
         return
-    with it.unknown():
-        nameless = it.until(lambda: unnamed(it.plant.observe(), lambda problem, thing: False) or None, "unknowns")
-        assert nameless
-        assert unnamed(it.plant.observe(), it.names) == []
+    with it.unknown() as snapshot:
+        assert unknown(snapshot)
+        assert unnamed(snapshot, it.names) == []
 
 
 def test_the_same_plan_again_changes_nothing(it):
@@ -62,7 +61,7 @@ def test_asking_for_another_plan_does_not_stop_a_change(it):
     it.plant.apply(more)
 
     def look() -> bool | None:
-        assert it.pool not in it.plant.reached(it.after(Scale(pool=it.pool, executors=7, reason="test")))
+        assert it.pool not in it.plant.reached(it.scaled(7))
         it.plant.reached(home)
         it.plant.apply(more)
         return it.plant.reached(more) == more.pools.keys() or None
@@ -129,10 +128,11 @@ def test_as_many_executors_as_are_free_can_be_had_and_no_more(it):
     free = it.plant.capabilities.free_executors
     if free is None:
         return
-    size = it.home.pools[it.pool].size + free
-    it.reach(it.after(Scale(pool=it.pool, executors=size, reason="test")))
+    pool = it.home.pools[it.pool]
+    size = pool.size + pool.standby + free
+    it.reach(it.scaled(size))
     assert it.plant.capabilities.free_executors == 0
-    assert refusal(it, it.after(Scale(pool=it.pool, executors=size + 1, reason="test")))
+    assert refusal(it, it.scaled(size + 1))
 
 
 def beyond(it: PlantHarness) -> Iterator[tuple[Plan, str]]:
@@ -143,7 +143,7 @@ def beyond(it: PlantHarness) -> Iterator[tuple[Plan, str]]:
         yield it.newer(msgspec.structs.replace(it.home, fused=(tuple(parts[-2:]),))), "fused"
     if not capabilities.can_place:
         located = msgspec.structs.replace(pool, locations={pool.executors[0]: Location("left")})
-        yield it.newer(msgspec.structs.replace(it.home, pools={**it.home.pools, it.pool: located})), "placed"
+        yield it.with_pool(located), "placed"
     for operator in it.home.sharing(it.pool):
         grouping = next(name for name in ("osg", "nonsense") if not capabilities.can_group(operator, name))
         yield it.newer(msgspec.structs.replace(it.home, grouping={operator: grouping})), f"grouped by {grouping}"

@@ -38,7 +38,7 @@ class Cluster:
 
     def __init__(self, topology, plan, profiles, *, can_route=True, nodes=None, **rules):
         self.plan, self.time_s = plan, 0.0
-        self.rules = Rules(topology, can_route, nodes or {}, **rules)
+        self.rules = Rules(topology, can_route, nodes=nodes or {}, **rules)
         self.view = ClusterView(profiles=profiles)
         self.book = first_book(plan, (), nodes or {})
         self.obstacles = ()
