@@ -240,12 +240,14 @@ class _Flow:
         return OperatorState(self._name, arrived, completed, 0, queued, busy_s, self.latency, grouping=grouping)
 
     def executors(self, running: Plan, wanted: Plan) -> list[ExecutorState]:
-        """Those that serve, and those that are still wanted."""
+        """Those that serve, those that are still wanted, and standbys."""
         pool = running.pool_of[self._name]
         serving, starting = running.pools[pool].executors, wanted.pools[pool].executors
         locations = running.pools[pool].locations
         states = [self._executor(pool, number, locations.get(number)) for number in serving]
-        return states + [ExecutorState(pool, n, ExecutorPhase.STARTING) for n in starting if n not in serving]
+        states += [ExecutorState(pool, n, ExecutorPhase.STARTING) for n in starting if n not in serving]
+        standby = range(-1, -1 - running.pools[pool].standby, -1)
+        return states + [ExecutorState(pool, n, ExecutorPhase.WARM, 0, 0, 0, 0.0) for n in standby]
 
     def _executor(self, pool: PoolName, number: int, location: Location | None) -> ExecutorState:
         arrived, completed = self._by_executor.get(number, (0.0, 0.0))

@@ -16,6 +16,20 @@ WITHOUT_SPARK = {
 ON_SPARK = [pytest.param(name, marks=[pytest.mark.spark]) for name in ("topology on Spark", "attached to Spark")]
 
 
+SLOW_ON_A_CLUSTER = {
+    "test_executors_serve_on_the_node_that_the_plan_names",
+    "test_counters_continue_when_operators_are_fused_and_split",
+}
+"""Executors must start or queries be replaced for these."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("spark") and getattr(item, "originalname", "") in SLOW_ON_A_CLUSTER:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="module", params=[*WITHOUT_SPARK, *ON_SPARK])
 def running(request: pytest.FixtureRequest) -> Iterator[PlantHarness]:
     """A plant that runs, with whatever plan the test before has left it."""

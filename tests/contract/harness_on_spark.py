@@ -28,6 +28,7 @@ class TopologyHarness(PlantHarness):
     """Words are split and counted, both in one pool; a file that is put into a folder is a batch."""
 
     pool = POOL
+    step_s = 0.1
 
     def __init__(self, spark: SparkSession, folder: Path, cluster: EmbeddedCluster | None = None) -> None:
         self._inbox, self._files = folder / "inbox", 0
@@ -89,6 +90,7 @@ class AttachedHarness(PlantHarness):
     """An application with one query, which can be stopped and started again."""
 
     pool = PoolName(OPERATOR)
+    step_s = 0.1
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self._spark, self._folder = spark, folder

@@ -8,11 +8,12 @@ import pytest
 from plant_harness import PlantHarness
 from snapshot_watch import unknown, unnamed
 
-from rheostat.decision import Location
+from rheostat.decision import Fuse, Location
 from rheostat.errors import RheostatError
 from rheostat.plan import Plan
+from rheostat.snapshot import ExecutorPhase
 
-TIMES = 5
+TIMES = 3
 """How often something is done again that must change nothing."""
 
 
@@ -133,6 +134,46 @@ def test_as_many_executors_as_are_free_can_be_had_and_no_more(it):
     it.reach(it.scaled(size))
     assert it.plant.capabilities.free_executors == 0
     assert refusal(it, it.scaled(size + 1))
+
+
+def test_executors_serve_on_the_node_that_the_plan_names(it, watch):
+    if not it.plant.capabilities.can_place:
+        return
+    pool = it.home.pools[it.pool]
+    present = {executor.node for executor in it.plant.observe().active(it.pool)}
+    node = next(node for node in ("left", "right") if {node} != present)
+    locations = {number: Location(node) for number in pool.executors}
+    it.reach(it.with_pool(msgspec.structs.replace(pool, locations=locations, standby=0)), watch)
+    assert {executor.node for executor in it.plant.observe().active(it.pool)} == {node}
+
+
+def test_standbys_are_warm_or_the_plant_says_why_there_are_none(it, watch):
+    pool = it.home.pools[it.pool]
+    plan = it.with_pool(msgspec.structs.replace(pool, standby=max(1, pool.standby)))
+
+    def look() -> object:
+        phases = [executor.phase for executor in it.see(watch).executors_of(it.pool)]
+        return refusal(it, plan) or phases.count(ExecutorPhase.WARM) == plan.pools[it.pool].standby or None
+
+    it.until(look, "standbys")
+
+
+def test_counters_continue_when_operators_are_fused_and_split(it, watch):
+    if not it.plant.capabilities.can_fuse:
+        return
+    operators = tuple(it.plant.topology.operators)
+    it.until(lambda: all(state.completed for state in it.see(watch).operator_states) or None, "rows of all operators")
+    fused = it.newer(it.home.after(Fuse(operators=operators[-2:], reason="test")))
+    it.reach(fused, watch)
+    snapshot = it.see(watch)
+    assert [snapshot.operators[name].completed is None for name in operators] == [n in fused.unseen for n in operators]
+    it.reach(it.newer(it.home), watch)
+    grown = watch.grown
+    it.until(lambda: (it.see(watch) and not unknown_rows(it) and watch.grown > grown) or None, "rows of all operators")
+
+
+def unknown_rows(it: PlantHarness) -> bool:
+    return any(state.completed is None for state in it.plant.observe().operator_states)
 
 
 def beyond(it: PlantHarness) -> Iterator[tuple[Plan, str]]:
