@@ -87,12 +87,13 @@ def test_a_plan_that_cannot_be_met_is_reported_until_it_is_taken_back(it, watch)
 
 
 @pytest.mark.parametrize("change", ["out", "in"])
-def test_a_change_that_is_taken_back_at_once_leaves_what_was_before(it, watch, change):
+def test_a_change_that_is_taken_back_under_way_leaves_what_was_before(it, watch, change):
     small, large = it.newer(it.home), it.more
     before, changed = (small, large) if change == "out" else (large, small)
     it.reach(before, watch)
+    executors = it.executors()
     it.plant.apply(changed)
-    it.see(watch)
+    it.until(lambda: it.executors() != executors or None, "the beginning of the change")
     it.reach(it.newer(before), watch)
 
 
