@@ -86,6 +86,15 @@ def test_a_grouping_is_part_of_what_is_wanted():
     assert plant.reached(plan) == {"count", "split"}
 
 
+def test_asking_what_is_reached_does_not_change_what_is_measured():
+    asked, unasked = (FakePlant(TOPOLOGY, arrival_rate=150, service_rate=100, settle_s=10.0) for _ in range(2))
+    for plant in (asked, unasked):
+        plant.apply(scaled(PLAN, "split", 2))
+        plant.clock.wait_until(10.0)
+    assert asked.reached(PLAN) == {"count"}
+    assert asked.observe() == unasked.observe()
+
+
 def test_obstacles_are_returned_and_stand_in_the_way():
     plant = FakePlant(TOPOLOGY)
     plant.obstacles = ("full",)

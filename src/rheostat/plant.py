@@ -11,7 +11,10 @@ from rheostat.topology import Topology
 
 
 class Plant(Protocol):
-    """Spark, or the simulator. `observe` and `apply` return at once and do not wait for changes to finish."""
+    """Spark, or the simulator. `observe` and `apply` return at once and do not wait for changes to finish.
+
+    Every plant passes the tests in `tests/contract`.
+    """
 
     @property
     def topology(self) -> Topology: ...
@@ -29,10 +32,11 @@ class Plant(Protocol):
         ...
 
     def apply(self, plan: Plan) -> tuple[str, ...]:
-        """Work towards `plan`; it may be called again with the same plan. Returns the obstacles, in words."""
+        """Work towards `plan`; the same plan again changes nothing. Returns the obstacles, in words, until they are
+        gone or the plan is taken back."""
         ...
 
     def reached(self, plan: Plan) -> frozenset[PoolName]:
         """The pools of `plan` for which what runs now is what it wants, their operators' substreams and groupings
-        included."""
+        included. Asking changes nothing."""
         ...

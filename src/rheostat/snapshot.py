@@ -1,7 +1,8 @@
 """Snapshot: the counters and states of a plant at one moment.
 
-Counters are cumulative since the plant started and never fall. `None` means that the value is not known, which is not
-the same as zero: nothing may be scaled in on a `None`.
+Counters are cumulative since the plant started and never fall. An executor that is new in a snapshot had done nothing
+before; one that has gone is forgotten, and its number starts at nothing again. `None` means that the value is not
+known, which is not the same as zero: nothing may be scaled in on a `None`.
 """
 
 from collections.abc import Iterator

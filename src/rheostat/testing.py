@@ -6,12 +6,15 @@ assert plant.applied[-1].size("work") == 3
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 import msgspec
 
 from rheostat.capabilities import Capabilities
 from rheostat.clock import Clock, ManualClock
+from rheostat.decision import Location, Place, Regroup
+from rheostat.grouping.check import KEY, ROUND_ROBIN
 from rheostat.grouping.check import NAMES as GROUPINGS
 from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
@@ -28,6 +31,8 @@ from rheostat.topology import Topology
 
 __all__ = ["FakePlant", "ManualClock"]
 
+T = TypeVar("T")
+
 Rate = float | Callable[[float], float]
 """Records per second, constant or as a function of the time in seconds."""
 
@@ -38,7 +43,7 @@ class FakePlant:
     Each source emits at `arrival_rate`, each executor serves at `service_rate` (a number, or one for each operator).
     Operators that share a pool in `plan` share its time equally, as far as they need it. A new plan becomes real
     `settle_s` after it was applied; all of them are in `applied`. The plant can group stateless operators and place
-    executors, unless other `capabilities` are set.
+    executors, unless other `capabilities` are set; a plan that needs more is reported by `apply` and changes nothing.
 
     Snapshots put into `script` are returned before its own. An error put into `failures` under "observe", "apply" or
     "reached" is raised there until it is removed. `obstacles` is what `apply` returns; while there are any, no plan
@@ -83,8 +88,8 @@ class FakePlant:
         self._raise("apply")
         self._flow()
         self.applied.append(plan)
-        if plan.pool_of != self._running.pool_of:
-            return ("operators of a fake plant keep the pools they have: they are neither fused nor split",)
+        if refused := self._refused(plan):
+            return (*refused, *self.obstacles)
         for name in self.topology.operators:
             if not _same(plan, self._wanted, name):
                 self._wanted_since_s[name] = self.clock.now()
@@ -94,20 +99,52 @@ class FakePlant:
 
     def reached(self, plan: Plan) -> frozenset[PoolName]:
         self._raise("reached")
-        self._settle()
-        if plan.pool_of != self._running.pool_of:
+        if _has_other_pools(plan, self._running):
             return frozenset()
-        return plan.pools_within([name for name in self.topology.operators if _same(plan, self._running, name)])
+        running = self._settled(self._due())
+        return plan.pools_within([name for name in self.topology.operators if _same(plan, running, name)])
 
     def _raise(self, where: str) -> None:
         if where in self.failures:
             raise self.failures[where]
 
+    def _refused(self, plan: Plan) -> tuple[str, ...]:
+        """What `plan` needs beyond the capabilities, in words."""
+        running = self._running
+        if _has_other_pools(plan, running):
+            return ("operators of a fake plant keep the pools they have: they are neither fused nor split",)
+        regroups = [
+            Regroup(operator=name, grouping=grouping, reason="")
+            for name, grouping in plan.grouping.items()
+            if grouping not in (running.grouping.get(name), self._usual_grouping(name))
+        ]
+        places = [
+            Place(pool=name, locations=pool.locations, reason="")
+            for name, pool in plan.pools.items()
+            if pool.locations.items() - running.pools[name].locations.items()
+        ]
+        return tuple(why for each in (*regroups, *places) if (why := self.capabilities.why_not(each)) is not None)
+
+    def _usual_grouping(self, operator: OperatorName) -> str:
+        return KEY if self.topology.operators[operator].keyed else ROUND_ROBIN
+
+    def _due(self) -> list[OperatorName]:
+        """The operators for which what is wanted becomes real now."""
+        now_s, waiting = self.clock.now(), {} if self.obstacles else self._wanted_since_s
+        return [n for n, since_s in waiting.items() if now_s >= since_s + self.settle_s]
+
+    def _settled(self, operators: Iterable[OperatorName]) -> Plan:
+        """What runs when these operators are as they are wanted."""
+        running = self._running
+        for name in operators:
+            running = _with(running, self._wanted, name)
+        return running
+
     def _settle(self) -> None:
-        for name, since_s in list(self._wanted_since_s.items()):
-            if not self.obstacles and self.clock.now() >= since_s + self.settle_s:
-                self._running = _with(self._running, self._wanted, name)
-                del self._wanted_since_s[name]
+        due = self._due()
+        self._running = self._settled(due)
+        for name in due:
+            del self._wanted_since_s[name]
 
     def _flow(self) -> None:
         """Let the records flow up to now: first each operator in its share of the time, then in what others left."""
@@ -146,11 +183,11 @@ class FakePlant:
             self._sent[stream, consumer] = self._sent.get((stream, consumer), 0.0) + records
 
     def _snapshot(self) -> Snapshot:
-        flows = self._flows.values()
+        flows, groupings = self._flows.values(), self._running.grouping
         terminal = self._flows[self.topology.terminals[-1]] if self.topology.terminals else None
         return Snapshot(
             self.clock.now(),
-            tuple(flow.operator() for flow in flows),
+            tuple(flow.operator(groupings.get(n) or self._usual_grouping(n)) for n, flow in self._flows.items()),
             tuple(state for pool in self._pools.values() for state in pool.executors(self._running, self._wanted)),
             tuple(substream for flow in flows for substream in flow.substreams(self._running)),
             tuple(
@@ -160,6 +197,10 @@ class FakePlant:
             ),
             latency=None if terminal is None else terminal.latency,
         )
+
+
+def _has_other_pools(one: Plan, other: Plan) -> bool:
+    return one.pool_of != other.pool_of or one.fused != other.fused
 
 
 def _parts(plan: Plan, operator: OperatorName) -> tuple[object, ...]:
@@ -176,9 +217,17 @@ def _with(running: Plan, wanted: Plan, operator: OperatorName) -> Plan:
     return msgspec.structs.replace(
         running,
         pools={**running.pools, pool: wanted.pools[pool]},
-        assignment={**running.assignment, **{k: v for k, v in wanted.assignment.items() if k == operator}},
-        grouping={**running.grouping, **{k: v for k, v in wanted.grouping.items() if k == operator}},
+        assignment=_with_entry(running.assignment, wanted.assignment, operator),
+        grouping=_with_entry(running.grouping, wanted.grouping, operator),
     )
+
+
+def _with_entry(
+    running: Mapping[OperatorName, T], wanted: Mapping[OperatorName, T], name: OperatorName
+) -> dict[OperatorName, T]:
+    """`running`, with the entry that `wanted` has for `name`, or without one."""
+    others = {key: value for key, value in running.items() if key != name}
+    return others | {key: value for key, value in wanted.items() if key == name}
 
 
 class _OperatorFlow:
@@ -203,10 +252,10 @@ class _OperatorFlow:
         self.latency = Latency(int(self._completed - self._completed_before), waiting_s + 1 / self._service_rate)
         return done, done / self._service_rate
 
-    def operator(self) -> OperatorState:
+    def operator(self, grouping: str) -> OperatorState:
         arrived, completed = int(self._arrived), int(self._completed)
-        busy_s = self._completed / self._service_rate
-        return OperatorState(self._name, arrived, completed, 0, arrived - completed, busy_s, self.latency)
+        queued, busy_s = arrived - completed, self._completed / self._service_rate
+        return OperatorState(self._name, arrived, completed, 0, queued, busy_s, self.latency, grouping=grouping)
 
     def substreams(self, running: Plan) -> list[SubstreamState]:
         owners = running.assignment.get(self._name, ())
@@ -225,17 +274,22 @@ class _PoolFlow:
         self._counters: dict[int, tuple[float, float, float]] = {}
 
     def add(self, arrived: float, completed: float, busy_s: float, executors: tuple[int, ...]) -> None:
-        for number in executors:
-            before = self._counters.get(number, (0.0, 0.0, 0.0))
-            shares = (arrived / len(executors), completed / len(executors), busy_s / len(executors))
-            self._counters[number] = (before[0] + shares[0], before[1] + shares[1], before[2] + shares[2])
+        """A number that is not in use any more is forgotten, and starts at nothing again."""
+        shares = (arrived / len(executors), completed / len(executors), busy_s / len(executors))
+        before = {number: self._counters.get(number, (0.0, 0.0, 0.0)) for number in executors}
+        self._counters = {n: (a + shares[0], c + shares[1], b + shares[2]) for n, (a, c, b) in before.items()}
 
     def executors(self, running: Plan, wanted: Plan) -> list[ExecutorState]:
-        """Those that serve, and those that start."""
-        serving, starting = running.pools[self._name].executors, wanted.pools[self._name].executors
-        states = [self._executor(number) for number in serving]
-        return states + [ExecutorState(self._name, n, ExecutorPhase.STARTING) for n in starting if n not in serving]
+        """Those that serve, those that start, and standbys."""
+        pool, starting = running.pools[self._name], wanted.pools[self._name].executors
+        states = [self._executor(number, pool.locations.get(number)) for number in pool.executors]
+        new = [number for number in starting if number not in pool.executors]
+        states += [ExecutorState(self._name, number, ExecutorPhase.STARTING) for number in new]
+        standbys = range(-1, -1 - pool.standby, -1)
+        return states + [ExecutorState(self._name, n, ExecutorPhase.WARM, 0, 0, 0, 0.0) for n in standbys]
 
-    def _executor(self, number: int) -> ExecutorState:
+    def _executor(self, number: int, location: Location | None) -> ExecutorState:
         arrived, completed, busy_s = self._counters.get(number, (0.0, 0.0, 0.0))
-        return ExecutorState(self._name, number, ExecutorPhase.ACTIVE, int(arrived), int(completed), busy_s=busy_s)
+        queued, node = max(0, int(arrived) - int(completed)), None if location is None else location.node
+        active = ExecutorPhase.ACTIVE
+        return ExecutorState(self._name, number, active, int(arrived), int(completed), queued, busy_s, node=node)

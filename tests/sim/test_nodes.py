@@ -39,6 +39,16 @@ def test_a_full_cluster_is_an_obstacle_until_there_is_room_again():
     assert it.apply(fewer) == ()
 
 
+def test_a_place_on_a_full_node_is_an_obstacle_until_there_is_room():
+    it = plant(one_operator(), fixed(0.001, executors=4), cluster=ClusterModel(nodes=nodes("x", "y", slots=2)))
+    plan = placed(Plan.initial(it.topology, 4), "op", _0=Location("y"))
+    assert it.apply(plan) == ("node 'y' has no free slot for executor 0 of 'op'",)
+    assert it.reached(plan) == frozenset()
+    fewer = plan.after(Scale(pool="op", reason="test", executors=3))
+    realise(it, fewer)
+    assert it.apply(fewer) == ()
+
+
 def test_a_model_that_does_not_fit_its_nodes_is_refused():
     with pytest.raises(PlantError, match="no node has a free slot for executor 2 of 'op': add nodes or slots"):
         plant(one_operator(), fixed(0.001, executors=3), cluster=ClusterModel(nodes=nodes("x", slots=2)))

@@ -67,28 +67,31 @@ class SimPlant:
 
     def apply(self, plan: Plan) -> tuple[str, ...]:
         """Start every change towards `plan` that is possible now; the others start with a later call."""
-        if plan.pool_of != self._plan.pool_of:
+        if self._has_other_pools(plan):
             return ("the simulator neither fuses nor splits operators: they keep the pools they started with",)
-        if plan.revision != self._plan.revision:
+        if plan != self._plan:
             self._pause_for_change(plan)
             self._plan = plan
         obstacles: list[str] = []
         for pool in plan.pools:
             obstacles += self._scale_out(pool)
-            self._relocate(pool)
+            obstacles += self._relocate(pool)
         for operator in plan.assignment:
             self._move(operator)
         for pool in plan.pools:
             self._scale_in(pool)
-        for operator, grouping in plan.grouping.items():
-            self._regroup(operator, grouping)
+        for operator in plan.pool_of:
+            self._regroup(operator)
         return tuple(obstacles)
 
     def reached(self, plan: Plan) -> frozenset[PoolName]:
         """The pools that are as `plan` says; none while the topology is paused for a change."""
-        if self.cluster.pauses.topology_paused_for_s > 0 or plan.pool_of != self._plan.pool_of:
+        if self.cluster.pauses.topology_paused_for_s > 0 or self._has_other_pools(plan):
             return frozenset()
         return plan.pools_within([operator for operator in self.topology.operators if self._is_real(operator, plan)])
+
+    def _has_other_pools(self, plan: Plan) -> bool:
+        return plan.pool_of != self._plan.pool_of or plan.fused != self._plan.fused
 
     def _is_real(self, operator: OperatorName, plan: Plan) -> bool:
         pool = plan.pool_of[operator]
@@ -100,7 +103,9 @@ class SimPlant:
         locations = plan.pools[pool].locations
         if not all(_is_at(executor, locations[executor.id]) for executor in serving if executor.id in locations):
             return False
-        return operator not in plan.assignment or self._owners(operator) == plan.assignment[operator]
+        if operator in plan.assignment and self._owners(operator) != plan.assignment[operator]:
+            return False
+        return self.cluster.is_grouped(operator, self._grouping(operator, plan))
 
     def _owners(self, operator: OperatorName) -> tuple[int | None, ...]:
         """The number of each substream's executor; None while the substream is moving."""
@@ -125,8 +130,8 @@ class SimPlant:
         for operator, owners in plan.assignment.items():
             pool_name = plan.pool_of[operator]
             self.cluster.moves.install(operator, [members[pool_name, number] for number in owners])
-        for operator, grouping in plan.grouping.items():
-            self._regroup(operator, grouping)
+        for operator in plan.pool_of:
+            self._regroup(operator)
 
     def _request(self, pool: PoolName, number: int) -> SimExecutor | None:
         """Start an executor on the node that the plan names, else on the emptiest one; None when no slot is free."""
@@ -170,7 +175,9 @@ class SimPlant:
         registry, wanted = self.cluster.registry, self._plan.pools[pool]
         obstacles = []
         for number in wanted.executors:
-            if (pool, number) in registry.members:
+            if (member := registry.members.get((pool, number))) is not None:
+                if member.phase is ExecutorPhase.LEAVING:
+                    self.cluster.lifecycle.reopen(member, self._plan.sharing(pool))
                 continue
             warm = next((e for e in registry.standbys(pool) if e.phase is ExecutorPhase.WARM), None)
             if warm is not None and number not in wanted.locations:
@@ -188,13 +195,17 @@ class SimPlant:
         phases = (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
         return sum(e.id not in wanted and e.phase in phases and not e.stopping for e in serving)
 
-    def _relocate(self, pool: PoolName) -> None:
+    def _relocate(self, pool: PoolName) -> list[str]:
+        obstacles = []
         for number, location in self._plan.pools[pool].locations.items():
             executor = self.cluster.registry.members.get((pool, number))
             if executor is None or executor.phase is not ExecutorPhase.ACTIVE or _is_at(executor, location):
                 continue
             if executor.node == location.node or self._has_slot(location.node):
                 self.cluster.lifecycle.relocate(executor, location.node, location.process)
+            else:
+                obstacles.append(f"node {location.node!r} has no free slot for executor {number} of {pool!r}")
+        return obstacles
 
     def _move(self, operator: OperatorName) -> None:
         """Start the moves whose target is active; substreams with the same source and target share one move."""
@@ -230,11 +241,17 @@ class SimPlant:
         else:
             self.cluster.lifecycle.remove(executor)
 
-    def _regroup(self, operator: OperatorName, grouping: str) -> None:
-        if grouping not in GROUPINGS:
+    def _regroup(self, operator: OperatorName) -> None:
+        grouping = self._grouping(operator, self._plan)
+        if grouping is not None and grouping not in GROUPINGS:
             raise PlantError(f"the simulator has no grouping {grouping!r}; {nearest(grouping, GROUPINGS)}")
-        self.model.check_grouping(operator, grouping)
+        if grouping is not None:
+            self.model.check_grouping(operator, grouping)
         self.cluster.regroup(operator, grouping)
+
+    def _grouping(self, operator: OperatorName, plan: Plan) -> str | None:
+        """How `plan` wants the records of `operator` spread: as the model says where it leaves that open."""
+        return plan.grouping.get(operator) or self.model.operator(operator).grouping
 
 
 def _choices(model: SimModel, operator: OperatorName) -> tuple[str, ...]:

@@ -5,8 +5,15 @@ from sites import executors
 
 from rheostat.errors import PlantError
 from rheostat.spark.act.actuators.task_counts import NotYetError
-from rheostat.spark.act.execute import Execution
-from rheostat.spark.act.instructions import GroupRows, Kill, RequestTotals, RouteTasks, WaitForLocality
+from rheostat.spark.act.execute import Execution, FixedQueries
+from rheostat.spark.act.instructions import (
+    GroupRows,
+    Kill,
+    RearrangeQueries,
+    RequestTotals,
+    RouteTasks,
+    WaitForLocality,
+)
 from rheostat.spark.state.executor_book import PoolSite
 
 SITE = PoolSite("p")
@@ -85,6 +92,34 @@ def test_what_is_refused_is_reported_does_not_hold_up_the_rest_and_is_tried_agai
     actuators.errors.clear()
     assert execution.run(instructions, 2.0) == ()
     assert actuators.done[-1] == instructions[0]
+
+
+def test_what_was_so_before_a_refusal_is_done_again(actuators):
+    execution = Execution([actuators])
+    before = GroupRows("a", "load-aware", 1, ("a",))
+    execution.run([before], 0.0)
+    assert execution.groupings == {"a": "load-aware"}
+    actuators.errors[GroupRows] = PlantError("no such grouping")
+    execution.run([GroupRows("a", "x", 1, ("a",))], 1.0)
+    assert execution.groupings == {}
+    actuators.errors.clear()
+    execution.run([before], 2.0)
+    assert actuators.done == [before, before]
+    execution.run([GroupRows("a", None, 1, ("a",))], 3.0)
+    assert execution.groupings == {}
+
+
+@pytest.mark.parametrize(
+    ("instruction", "message"),
+    [
+        (GroupRows("a", "osg", 1, ("a",)), "operator 'a' cannot be grouped by 'osg'"),
+        (RearrangeQueries((("s", "a"),)), "s\\+a cannot be fused"),
+    ],
+)
+def test_the_queries_of_an_attached_application_are_not_changed(instruction, message):
+    with pytest.raises(PlantError, match=message):
+        FixedQueries().carry_out(instruction, 0.0)
+    FixedQueries().carry_out(GroupRows("a", None, 2, ("a",)), 0.0)
 
 
 def test_what_is_not_possible_yet_is_tried_again_without_a_word(actuators):

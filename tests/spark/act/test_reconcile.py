@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from sites import ACTIVE, LEAVING, REQUESTED, STARTING, WARM, executor, executors
 
-from rheostat.decision import Fuse, Location, Place, Scale, Split
+from rheostat.decision import Fuse, Location, Place, Regroup, Scale, Split
 from rheostat.plan import Plan
 from rheostat.spark.act.cluster_view import ClusterView, ReconcileRules
 from rheostat.spark.act.instructions import (
@@ -38,7 +38,7 @@ class Cluster:
 
     def __init__(self, topology, plan, profiles, *, can_route=True, nodes=None, **rules):
         self.plan, self.time_s = plan, 0.0
-        self.rules = ReconcileRules(topology, can_route, nodes or {}, **rules)
+        self.rules = ReconcileRules(topology, can_route, nodes=nodes or {}, **rules)
         self.view = ClusterView(profiles=profiles)
         self.book = first_book(plan, (), nodes or {})
         self.obstacles = ()
@@ -230,11 +230,13 @@ def test_a_move_that_is_taken_back_ends_the_executors_that_came_for_it(on_left):
 def test_a_pool_cannot_be_on_two_nodes_or_on_one_in_part(on_left):
     two = Place(pool="work", locations={0: Location("left"), 1: Location("right")}, reason="test")
     on_left.plan = Plan.initial(ONE, 2).after(two)
-    on_left.step()
+    on_left.step(executors=(BASE, *executors("a", "b")), warmed_up=frozenset("ab"))
     assert "pool 'work' cannot be on left and right at once: on Spark a pool is placed as a whole" in on_left.obstacles
+    assert on_left.reached == frozenset()
     on_left.plan = Plan.initial(ONE, 2).after(Place(pool="work", locations={0: Location("right")}, reason="test"))
     on_left.step()
     assert "pool 'work' cannot be on right in part: on Spark a pool is placed as a whole" in on_left.obstacles
+    assert on_left.reached == frozenset()
 
 
 def chain(**options):
@@ -313,6 +315,7 @@ def test_without_routing_there_are_no_standbys_no_warm_ups_and_no_moves_of_a_poo
     instructions = cluster.step(executors=(BASE, executor("a"), executor("b", profile=2)))
     assert RequestTotals({0: 1, 1: 1, 2: 1}) in instructions
     assert of_type(WarmUp, instructions) == []
+    assert cluster.obstacles == ("pool 'split' has none of its 1 standbys: that needs the JVM helpers",)
     assert cluster.reached == {"split", "count"}
     cluster.decide(FUSE)
     cluster.step()
@@ -363,6 +366,34 @@ def test_on_a_local_master_a_plan_is_real_at_once_and_tasks_stand_for_executors(
     result = reconcile(view, wider, result.book, 1.0, rules)
     assert reached(wider, result.book, ()) == {"split", "count"}
     assert result.book.owner_numbers("count") == wider.assignment["count"]
+
+
+def test_on_a_local_master_there_are_neither_nodes_nor_standbys():
+    plan = Plan.initial(ONE, standby={"work": 2}).after(
+        Place(pool="work", locations={0: Location("left")}, reason="test")
+    )
+    rules = ReconcileRules(ONE, can_route=False, why_fixed="a local master has no executors")
+    result = reconcile(ClusterView(), plan, ExecutorBook.of_local_master(plan), 0.0, rules)
+    assert result.obstacles == (
+        "pool 'work' cannot move to 'left' while it runs: a local master has no executors",
+        "pool 'work' has none of its 2 standbys: a local master has no executors",
+    )
+    assert reached(plan, result.book, ()) == frozenset()
+
+
+def test_a_grouping_is_reached_when_it_is_in_force():
+    cluster = chain()
+    cluster.decide(Regroup(operator="split", grouping="load-aware", reason="test"))
+    cluster.step()
+    assert cluster.reached == {"count"}
+    cluster.book.groupings = {"split": "load-aware"}
+    assert cluster.reached == {"split", "count"}
+    cluster.plan = Plan.initial(CHAIN)
+    assert cluster.reached == {"count"}
+    cluster.plan = Plan.initial(CHAIN, grouping={"split": "load-aware", "count": "key"})
+    assert cluster.reached == {"split", "count"}
+    cluster.plan = Plan.initial(CHAIN, grouping={"split": "load-aware", "count": "osg"})
+    assert cluster.reached == {"split"}
 
 
 def test_a_book_that_was_published_is_never_changed():

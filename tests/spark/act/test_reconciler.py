@@ -66,6 +66,15 @@ def test_a_refusal_is_an_obstacle_and_does_not_hold_up_the_plan(local, actuators
     assert local.reached(plan) == {"a", "b"}
 
 
+def test_a_grouping_that_is_refused_is_neither_reached_nor_shown(local, actuators, eventually):
+    actuators.error = PlantError("no such grouping")
+    plan = Plan.initial(TOPOLOGY, grouping={"a": "load-aware"})
+    eventually(lambda: local.follow(plan) or None, "the refusal", 10)
+    assert local.reached(plan) == {"b"}
+    actuators.error = None
+    eventually(lambda: local.reached(plan) == {"a", "b"} or None, "the grouping", 10)
+
+
 def test_a_failure_is_reported_and_over_when_the_next_attempt_succeeds(local, actuators, eventually):
     actuators.error = ConnectionError("no connection")
     plan = Plan.initial(TOPOLOGY, 2)

@@ -52,6 +52,7 @@ def test_which_executor_did_what_is_unknown():
     meter.look()
     assert (meter.rows_by_executor(), meter.queued_by_executor(), meter.batch_to_sample) == ({}, None, None)
     assert meter.expected_work("7") == (0.0, 0.0)
+    assert "the rows of single executors are unknown" in meter.problems()[-1]
 
 
 def test_counters_continue_after_a_restart_of_the_driver():

@@ -167,9 +167,11 @@ def test_on_a_local_master_executors_have_no_counters(runtime):
     snapshot = Metered(ExecutorBook.of_local_master(plan), operator_meters(runtime)).read()
     assert snapshot.executors_of("split") == (ExecutorState("split", 0, ACTIVE), ExecutorState("split", 1, ACTIVE))
     assert [state.executor for state in snapshot.substreams_of("count")] == [0, 1]
+    unknown = "what each executor of pool 'split' does is unknown: on a local master one process is all of them"
+    assert unknown in snapshot.problems
 
 
-def test_operators_have_the_grouping_of_the_plan(runtime):
+def test_operators_have_the_grouping_in_force(runtime):
     book = book_of(SHARED, split_count=pool_of((0,)))
     book.groupings["split"] = "load-aware"
     snapshot = Metered(book, operator_meters(runtime)).read()

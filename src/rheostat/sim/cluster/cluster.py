@@ -6,7 +6,7 @@ It is mechanism only: `plant`, which follows a plan, decides what happens.
 import numpy as np
 
 from rheostat.names import OperatorName
-from rheostat.sim.build import grouping_code, with_grouping
+from rheostat.sim.build import GROUPINGS, grouping_code, with_grouping
 from rheostat.sim.cluster.executor_lifecycle import ExecutorLifecycle
 from rheostat.sim.cluster.failures import Failures
 from rheostat.sim.cluster.input_rates import InputRates
@@ -38,7 +38,13 @@ class Cluster(Simulation):
             if self.now_s >= self.input_rates.known_until_s:
                 self.input_rates.load_next_chunk()
 
-    def regroup(self, operator: OperatorName, grouping: str) -> None:
+    def is_grouped(self, operator: OperatorName, grouping: str | None) -> bool:
+        """Whether the records of `operator` are spread as `grouping` says; None is the usual way."""
+        if grouping is not None and grouping not in GROUPINGS:
+            return False
+        return bool(self.row(operator).grouping == grouping_code(self.model, operator, grouping))
+
+    def regroup(self, operator: OperatorName, grouping: str | None) -> None:
         """Distribute records that arrive from now on in another way; those in queues stay there."""
         position, code = self.position[operator], grouping_code(self.model, operator, grouping)
         if self.state.operators[position].grouping != code:

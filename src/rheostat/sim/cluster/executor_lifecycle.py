@@ -7,7 +7,7 @@ import numpy as np
 from rheostat.duration import seconds
 from rheostat.names import OperatorName, PoolName
 from rheostat.sim.cluster.dispatch_lists import delist, enlist, wake
-from rheostat.sim.cluster.executor_registry import SimExecutor
+from rheostat.sim.cluster.executor_registry import SimExecutor, WorkDone
 from rheostat.sim.cluster.pauses import Pauses
 from rheostat.sim.cluster.simulation import Simulation
 from rheostat.sim.cluster.substream_moves import SubstreamMoves
@@ -61,10 +61,20 @@ class ExecutorLifecycle:
     def activate(self, standby: SimExecutor, number: int, operators: Sequence[OperatorName]) -> None:
         """Give a warm standby a number and let it serve."""
         simulation = self._simulation
-        simulation.registry.renumber(standby, number)
+        self._renumber(standby, number)
         delay_s = seconds(simulation.model.cluster.activate, "activate")
         simulation.timers.at(simulation.now_s + delay_s, lambda: self.open(standby, operators))
         simulation.timers.run_due(simulation.now_s)
+
+    def reopen(self, executor: SimExecutor, operators: Sequence[OperatorName]) -> None:
+        """Give work again to an executor that was to leave, unless it is about to end already."""
+        if executor.stopping:
+            return
+        executor.phase = ExecutorPhase.ACTIVE
+        delist(self._simulation, executor, operators)
+        enlist(self._simulation, executor, operators)
+        for name in operators:
+            wake(self._simulation, name)
 
     def close(self, executor: SimExecutor, operators: Iterable[OperatorName]) -> None:
         """Drain `executor`: no new work, except for the substreams that it still owns."""
@@ -110,11 +120,17 @@ class ExecutorLifecycle:
         if executor.stopping:
             return
         delist(self._simulation, executor, executor.operators)
-        self._simulation.registry.renumber(executor, self._simulation.registry.next_standby())
+        self._renumber(executor, self._simulation.registry.next_standby())
         executor.phase = ExecutorPhase.WARM
         row = self._simulation.state.executors[executor.index]
         row.paused += 1
         row.extra_s = 0.0
+
+    def _renumber(self, executor: SimExecutor, number: int) -> None:
+        """Under its new number the executor has done nothing yet."""
+        row = self._simulation.state.executors[executor.index]
+        executor.before = WorkDone(int(row.arrived), int(row.completed), float(row.busy_s))
+        self._simulation.registry.renumber(executor, number)
 
     def relocate(self, executor: SimExecutor, node: str, process: int | None) -> None:
         """Move an executor with its work to another node; it is down for as long as a new one takes to start."""

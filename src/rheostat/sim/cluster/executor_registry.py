@@ -1,16 +1,26 @@
 """Executor registry: the executors of the simulated cluster, their phases, and the executor-seconds used so far."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rheostat.names import OperatorName, PoolName
 from rheostat.snapshot import ExecutorPhase
+
+
+class WorkDone(NamedTuple):
+    """Counters of an executor's row in the tables."""
+
+    arrived: int = 0
+    completed: int = 0
+    busy_s: float = 0.0
 
 
 @dataclass(eq=False)
 class SimExecutor:
     """One executor: its number in its pool (negative for a standby), its row in the tables, the operators it serves.
 
-    A `stopping` executor is about to end and is not used again.
+    `before` is what its row had counted when it got its number. A `stopping` executor is about to end and is not used
+    again.
     """
 
     pool: PoolName
@@ -21,6 +31,7 @@ class SimExecutor:
     process: int | None = None
     phase: ExecutorPhase = ExecutorPhase.STARTING
     stopping: bool = False
+    before: WorkDone = field(default_factory=WorkDone)
 
 
 @dataclass

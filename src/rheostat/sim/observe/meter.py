@@ -107,15 +107,16 @@ class SimMeter:
 
     def _executor(self, executor: SimExecutor, booked_s: float) -> ExecutorState:
         row = _plain(self._cluster.state.executors[executor.index])
-        busy_s = float(row.busy_s) - booked_s
+        before = executor.before
+        busy_s = float(row.busy_s) - before.busy_s - booked_s
         if row.current != codes.NONE:
             busy_s += self._cluster.now_s - float(row.started)
         return ExecutorState(
             pool=executor.pool,
             id=executor.id,
             phase=executor.phase,
-            arrived=int(row.arrived),
-            completed=int(row.completed),
+            arrived=int(row.arrived) - before.arrived,
+            completed=int(row.completed) - before.completed,
             queued=int(row.queued) + int(row.current != codes.NONE),
             busy_s=busy_s,
             cpu_s=busy_s,

@@ -28,16 +28,17 @@ class ClusterView:
 class ReconcileRules:
     """What stays the same while the reconciler runs.
 
-    `can_route`: executors can be kept free of work. `can_fuse`: queries can be fused and split. `nodes` pins whole
-    pools to a node, until a plan has all of a pool elsewhere. `reserved` executors of the default profile are kept for
-    work outside all pools, such as sources. It is None where the default profile is a pool's own: then executors of
-    other profiles are not ours, and `others` is how many of them the application wants. `cores_max` is how many
-    executors `spark.cores.max` allows.
+    `can_route`: executors can be kept free of work; if not, `why_fixed` says what that needs or what prevents it.
+    `can_fuse`: queries can be fused and split. `nodes` pins whole pools to a node, until a plan has all of a pool
+    elsewhere. `reserved` executors of the default profile are kept for work outside all pools, such as sources. It is
+    None where the default profile is a pool's own: then executors of other profiles are not ours, and `others` is how
+    many of them the application wants. `cores_max` is how many executors `spark.cores.max` allows.
     """
 
     topology: Topology
     can_route: bool
     can_fuse: bool = False
+    why_fixed: str = "that needs the JVM helpers"
     nodes: Mapping[PoolName, str] = field(default_factory=dict)
     reserved: int | None = 1
     others: Mapping[int, int] = field(default_factory=dict)

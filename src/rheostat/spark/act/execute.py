@@ -5,7 +5,8 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
-from rheostat.errors import RheostatError
+from rheostat.errors import PlantError, RheostatError
+from rheostat.names import OperatorName
 from rheostat.spark.act.actuators.allocation import AllocationClient
 from rheostat.spark.act.actuators.locality_wait import LocalityWait
 from rheostat.spark.act.actuators.query_fusion import QueryFusion
@@ -52,6 +53,7 @@ class Execution:
             subject = _subject(instruction)
             if subject is not None and self._done.get(subject) == instruction:
                 continue
+            self._done.pop(subject, None)
             try:
                 for actuators in self._actuators:
                     actuators.carry_out(instruction, now_s)
@@ -63,6 +65,12 @@ class Execution:
             if subject is not None:
                 self._done[subject] = instruction
         return tuple(refused)
+
+    @property
+    def groupings(self) -> dict[OperatorName, str]:
+        """How rows are spread where that is not the usual way, by operator."""
+        done = [each for each in self._done.values() if isinstance(each, GroupRows)]
+        return {each.operator: each.grouping for each in done if each.grouping is not None}
 
     def close(self) -> None:
         for actuators in self._actuators:
@@ -85,6 +93,23 @@ class QueryActuators:
 
     def close(self) -> None:
         self._fusion.close()
+
+
+class FixedQueries:
+    """The queries of an application that is attached to: they are never changed."""
+
+    def carry_out(self, instruction: Instruction, now_s: float) -> None:
+        match instruction:
+            case GroupRows(operator=operator, grouping=str(grouping)):
+                raise PlantError(
+                    f"operator {operator!r} cannot be grouped by {grouping!r}: its queries are not changed"
+                )
+            case RearrangeQueries(groups=groups):
+                fused = ", ".join("+".join(group) for group in groups)
+                raise PlantError(f"{fused} cannot be fused: the queries of the application are not changed")
+
+    def close(self) -> None:
+        """Nothing is held open."""
 
 
 class StateActuators:

@@ -21,6 +21,7 @@ from rheostat.spark.act.cluster_view import DEFAULT_PROFILE, ClusterView, Reconc
 from rheostat.spark.act.execute import (
     Actuators,
     AllocationActuators,
+    FixedQueries,
     QueryActuators,
     StageActuators,
     StateActuators,
@@ -108,7 +109,9 @@ class NoExecutors:
 
     def __init__(self, topology: Topology, plan: Plan) -> None:
         self.book, self.placement = ExecutorBook.of_local_master(plan), Unplaced()
-        self.rules = ReconcileRules(topology, can_route=False, can_fuse=True)
+        self.rules = ReconcileRules(
+            topology, can_route=False, can_fuse=True, why_fixed="a local master has no executors"
+        )
         _LOG.warning("a local master has no executors to scale: the number of tasks per batch stands for them")
 
     def view(self, groups: Groups) -> ClusterView:
@@ -138,6 +141,7 @@ class DefaultPool:
         self.rules = ReconcileRules(
             topology,
             can_route=False,
+            why_fixed="the queries of an attached application run on any executor",
             reserved=None,
             others={profile: n for profile, n in {**others, **targets}.items() if profile != DEFAULT_PROFILE},
             cores_max=_executors_within_cores_max(spark),
@@ -158,7 +162,7 @@ class DefaultPool:
         return ClusterView(executors, jobs, {self._site: DEFAULT_PROFILE}, groups=groups)
 
     def actuators(self) -> list[Actuators]:
-        return [AllocationActuators(self._allocation)]
+        return [AllocationActuators(self._allocation), FixedQueries()]
 
     def close(self) -> None:
         """Let Spark allocate again if it did, starting from the executors there are now."""

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from rheostat.describe import executors
 from rheostat.duration import human
+from rheostat.grouping.check import KEY
 from rheostat.names import OperatorName, PoolName
-from rheostat.plan import Plan
+from rheostat.plan import Plan, PoolPlan
 from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.act import draining
 from rheostat.spark.act.cluster_view import ReconcileRules
@@ -28,7 +29,12 @@ def is_settled(plan: Plan, book: ExecutorBook, groups: Groups) -> bool:
 def obstacles(plan: Plan, book: ExecutorBook, now_s: float, rules: ReconcileRules) -> list[str]:
     """What stands in the way of `plan`. Notes in `book` since when executors are missing."""
     shortages = [shortage for site in book.sites if (shortage := _shortage(book, site, now_s, rules)) is not None]
-    return [*shortages, *_misplaced(plan, book, rules), *_stuck(plan, book, rules)]
+    return [*shortages, *obstacles_without_executors(plan, book, rules), *_stuck(plan, book, rules)]
+
+
+def obstacles_without_executors(plan: Plan, book: ExecutorBook, rules: ReconcileRules) -> list[str]:
+    """What stands in the way of `plan` whatever executors there are."""
+    return [*_misplaced(plan, book, rules), *_without_standbys(plan, rules)]
 
 
 def _is_real(plan: Plan, operator: OperatorName, book: ExecutorBook) -> bool:
@@ -39,9 +45,12 @@ def _is_real(plan: Plan, operator: OperatorName, book: ExecutorBook) -> bool:
     site = book.sites[pool.serving]
     if set(site.wanted.executors) != set(wanted.executors):
         return False
-    if not book.virtual and not (site.serves_as_wanted and planned_node(wanted) in (None, pool.serving.node)):
+    if _planned_nodes(wanted) not in ([], [pool.serving.node]) or not (book.virtual or site.serves_as_wanted):
         return False
-    return operator not in plan.assignment or book.owner_numbers(operator) == plan.assignment[operator]
+    if operator in plan.assignment and book.owner_numbers(operator) != plan.assignment[operator]:
+        return False
+    grouping = plan.grouping.get(operator)
+    return grouping in (None, KEY) if operator in plan.assignment else grouping == book.groupings.get(operator)
 
 
 def _shortage(book: ExecutorBook, site: PoolSite, now_s: float, rules: ReconcileRules) -> str | None:
@@ -68,14 +77,24 @@ def _shortage(book: ExecutorBook, site: PoolSite, now_s: float, rules: Reconcile
 
 def _misplaced(plan: Plan, book: ExecutorBook, rules: ReconcileRules) -> Iterator[str]:
     for name, wanted in plan.pools.items():
-        nodes = sorted({location.node for location in wanted.locations.values()})
+        nodes = _planned_nodes(wanted)
         if name not in book.pools or not nodes or nodes == [book.pools[name].serving.node]:
             continue
         if planned_node(wanted) is None:
             where = f"on {nodes[0]} in part" if len(nodes) == 1 else f"on {' and '.join(nodes)} at once"
             yield f"pool {name!r} cannot be {where}: on Spark a pool is placed as a whole"
         elif not rules.can_route:
-            yield f"pool {name!r} cannot move to {nodes[0]!r} while it runs: that needs the JVM helpers"
+            yield f"pool {name!r} cannot move to {nodes[0]!r} while it runs: {rules.why_fixed}"
+
+
+def _planned_nodes(pool: PoolPlan) -> list[str]:
+    return sorted({location.node for location in pool.locations.values()})
+
+
+def _without_standbys(plan: Plan, rules: ReconcileRules) -> Iterator[str]:
+    for name, pool in plan.pools.items():
+        if pool.standby and not rules.can_route:
+            yield f"pool {name!r} has none of its {pool.standby} standbys: {rules.why_fixed}"
 
 
 def _stuck(plan: Plan, book: ExecutorBook, rules: ReconcileRules) -> Iterator[str]:

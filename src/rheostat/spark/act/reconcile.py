@@ -25,7 +25,7 @@ from rheostat.spark.act.instructions import (
     WaitForLocality,
     WarmUp,
 )
-from rheostat.spark.act.plan_progress import obstacles
+from rheostat.spark.act.plan_progress import obstacles, obstacles_without_executors
 from rheostat.spark.act.pool_sites import update_sites
 from rheostat.spark.state.executor_book import ExecutorBook
 from rheostat.spark.state.query_groups import Groups, differing, group_of
@@ -45,9 +45,9 @@ def reconcile(view: ClusterView, plan: Plan, book: ExecutorBook, now_s: float, r
     """What is to be done now so that what runs becomes what `plan` wants."""
     if book.virtual:
         book = ExecutorBook.of_local_master(plan)
-        return Reconciled(book, tuple(_query_instructions(rules.topology, plan, book, view.groups)))
+        changes = tuple(_query_instructions(rules.topology, plan, book, view.groups))
+        return Reconciled(book, changes, tuple(obstacles_without_executors(plan, book, rules)))
     book = book.copy()
-    book.groupings = dict(plan.grouping)
     update_sites(book, view, plan, rules)
     routes = [route for name in book.pools for route in _routes(book, name, plan)]
     routed = {executor.id for route in routes for executor in (*route.serving, *route.by_substream)}

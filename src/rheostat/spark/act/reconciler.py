@@ -78,6 +78,7 @@ class Reconciler:
             return True
         result = reconcile(view, plan, self._state.book, now_s, self.rules)
         refused = self._execution.run(result.instructions, now_s)
+        result.book.groupings = self._execution.groupings
         self._state.book, self._obstacles = result.book, (*refused, *result.obstacles)
         return is_settled(plan, result.book, self._state.groups.now)
 

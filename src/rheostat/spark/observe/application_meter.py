@@ -13,6 +13,8 @@ from rheostat.spark.observe.query_totals import QueryTotals
 from rheostat.spark.observe.task_samples import BatchTasks
 from rheostat.topology import Topology
 
+ROWS_OF_EXECUTORS = "the rows of single executors are unknown: nothing shows which executor serves which query"
+
 
 class ApplicationMeter:
     """The only operator of `topology`, which has one source. Counters continue from `base`.
@@ -84,4 +86,4 @@ class ApplicationMeter:
         return self._totals.latency()
 
     def problems(self) -> list[str]:
-        return self._totals.problems()
+        return [*self._totals.problems(), ROWS_OF_EXECUTORS]

@@ -34,6 +34,7 @@ from rheostat.spark.state.executor_book import ExecutorBook, PoolMember
 from rheostat.spark.state.spark_state import SparkState
 
 _SERVING = (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
+_UNSEEN = "what each executor of pool {!r} does is unknown: on a local master one process is all of them"
 
 
 class AnyOperatorMeter(Protocol):
@@ -141,7 +142,7 @@ class SparkMeter:
             streams=tuple(stream for each in operators for stream in each.streams()),
             nodes=self._nodes.read(),
             latency=merged(each.latency_from_entry for each in operators),
-            problems=self._problems(),
+            problems=self._problems(book),
         )
 
     def groupings(self) -> dict[OperatorName, tuple[str, ...]]:
@@ -209,10 +210,11 @@ class SparkMeter:
             return None
         return self._executors.rows(member.pool, member.number, sum(each.get(member.number, 0) for each in known))
 
-    def _problems(self) -> tuple[str, ...]:
+    def _problems(self, book: ExecutorBook) -> tuple[str, ...]:
         """Each once: a failed query ends the whole topology, and every operator reports it."""
         told = [problem for operator in self._operators.values() for problem in operator.problems()]
-        return tuple(dict.fromkeys([*told, *self._nodes.problems()]))
+        unseen = [_UNSEEN.format(pool) for pool in book.pools if book.virtual]
+        return tuple(dict.fromkeys([*told, *unseen, *self._nodes.problems()]))
 
 
 def _owners(book: ExecutorBook, operator: OperatorName) -> Sequence[int | None]:

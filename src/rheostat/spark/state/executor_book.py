@@ -172,8 +172,8 @@ class ExecutorBook:
     """All pools of an application: their executors, the operators that each serves, and who has which substream.
 
     `owners` are Spark's ids, by operator and substream. `pool_of` is the pool that serves an operator now, which is not
-    always the plan's. `groupings` are the plan's. In a `virtual` book, that of a local master, there are no executors:
-    every number of the plan serves at once.
+    always the plan's. `groupings` are those in force, where rows are not spread in the usual way. In a `virtual` book,
+    that of a local master, there are no executors: every number of the plan serves at once.
     """
 
     pools: dict[PoolName, PoolSites]
@@ -197,7 +197,7 @@ class ExecutorBook:
         pools = {name: PoolSites(pool, PoolSite(name)) for name, pool in plan.pools.items()}
         sites = {pool.serving: SiteBook(pool.planned) for pool in pools.values()}
         owners = {operator: tuple(map(str, numbers)) for operator, numbers in plan.assignment.items()}
-        return cls(pools, sites, dict(plan.pool_of), owners, dict(plan.grouping), virtual=True)
+        return cls(pools, sites, dict(plan.pool_of), owners, virtual=True)
 
     def serving_site(self, pool: PoolName) -> SiteBook:
         return self.sites[self.pools[pool].serving]
