@@ -45,6 +45,19 @@ def spark(cluster: "EmbeddedCluster") -> "Iterator[SparkSession]":
     session.stop()
 
 
+@pytest.fixture(scope="module")
+def idle_cluster(spark: "SparkSession", eventually: "Eventually") -> "SparkSession":
+    """The session without executors: those that earlier tests needed may leave no room for others."""
+    from rheostat.spark.observe.status_store import StatusStore
+
+    store = StatusStore(spark)
+    ids = [executor.id for executor in store.executors()]
+    context = spark.sparkContext
+    context._jsc.sc().schedulerBackend().killExecutors(context._jvm.PythonUtils.toSeq(ids), False, False, True)
+    eventually(lambda: not {executor.id for executor in store.executors()} & set(ids) or None, "no executors")
+    return spark
+
+
 class Eventually(Protocol):
     """Waits for what `look` finds; fails when the deadline passes first."""
 

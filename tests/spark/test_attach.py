@@ -15,7 +15,7 @@ from rheostat.errors import ConfigError, PlantError
 from rheostat.journal import Journal
 from rheostat.policies.policy import Policy
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("idle_cluster")]
 
 
 class Raising(Policy):

@@ -92,19 +92,9 @@ class Metered:
 
 
 @pytest.fixture(scope="module")
-def metered(spark, cluster, tmp_path_factory, eventually) -> Iterator[Metered]:
+def metered(spark, cluster, tmp_path_factory) -> Iterator[Metered]:
     with Runtime(TOPOLOGY, spark, RunDirectory(tmp_path_factory.mktemp("metered"), TOPOLOGY)) as runtime:
         yield Metered(spark, runtime, {node.host: node.name for node in cluster.status().nodes})
-    _end_executors(spark, eventually)
-
-
-def _end_executors(spark: SparkSession, eventually) -> None:
-    """Spark's own allocation has started as many as it liked: other tests begin with few."""
-    store = StatusStore(spark)
-    ids = [executor.id for executor in store.executors()]
-    backend = spark.sparkContext._jsc.sc().schedulerBackend()
-    backend.killExecutors(spark.sparkContext._jvm.PythonUtils.toSeq(ids), False, False, True)
-    eventually(lambda: not {executor.id for executor in store.executors()} & set(ids) or None, "no executors")
 
 
 @pytest.fixture(scope="module")
