@@ -216,6 +216,7 @@ def test_a_hold_is_the_same_plan():
     ("decision", "words"),
     [
         (scale(0), "at least 1 must stay"),
+        (scale(10**12), "1000000000000 executors for 'count': a pool has 100000 at most"),
         (scale(1, leaving=(7,)), r"executors \[7\] of 'count' cannot leave"),
         (scale(2, "counts"), "did you mean 'count'"),
         (scale(2, "split", transfers=(Transfer((0,), 0, 1),)), "pool 'split' serves 0 keyed operators"),

@@ -1,9 +1,7 @@
-import math
-
 import pytest
 
 from rheostat.errors import ConfigError, TopologyError
-from rheostat.sla import SLA, Budget, Goal
+from rheostat.sla import MOST_EXECUTORS, SLA, Budget, Goal
 from rheostat.topology import Operator, Source, Topology
 
 TOPOLOGY = Topology(
@@ -50,7 +48,7 @@ def test_a_goal_finds_its_slas() -> None:
 def test_a_budget_bounds_each_operator() -> None:
     budget = Budget(total=10, least={"a": 2}, most={"b": 4})
     assert (budget.minimum("a"), budget.maximum("b"), budget.maximum("a")) == (2, 4, 10)
-    assert Budget().maximum("a") == math.inf
+    assert Budget().maximum("a") == MOST_EXECUTORS
 
 
 @pytest.mark.parametrize(

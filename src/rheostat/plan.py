@@ -26,6 +26,7 @@ from rheostat.decision import (
 )
 from rheostat.errors import ConfigError, RheostatError, nearest
 from rheostat.names import OperatorName, PoolName
+from rheostat.sla import MOST_EXECUTORS
 from rheostat.substream_assignment import spread_evenly
 from rheostat.topology import Topology
 
@@ -276,6 +277,10 @@ def _contiguous(substreams: int, executors: int) -> tuple[int, ...]:
 
 def _resized(pool: PoolPlan, decision: Scale) -> PoolPlan:
     """`pool` after `decision`: executors leave or join until it has the wanted size."""
+    if decision.executors > MOST_EXECUTORS:
+        raise StaleDecisionError(
+            f"{decision.executors} executors for {decision.pool!r}: a pool has {MOST_EXECUTORS} at most"
+        )
     named = set(decision.leaving)
     surplus = pool.size - len(named) - decision.executors
     joining = max(0, -surplus)

@@ -1,6 +1,5 @@
 """Goal: latency SLAs, the budget of executors, and both together with a topology."""
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -59,11 +58,15 @@ class SLA:
         return f"{human(self.latency_s)} over {human(self.window_s)}{scope}"
 
 
+MOST_EXECUTORS = 100_000
+"""No pool has more, with or without a budget: a wrong measurement must not lead to a plan with millions of them."""
+
+
 class ExecutorBounds(NamedTuple):
-    """The fewest and the most executors that a pool may have; `most` is infinite when nothing bounds it."""
+    """The fewest and the most executors that a pool may have."""
 
     least: int
-    most: float
+    most: int
 
     def clamp(self, executors: float) -> int:
         """The allowed number nearest to `executors`."""
@@ -103,14 +106,15 @@ class Budget:
     def minimum(self, operator: OperatorName) -> int:
         return self.least.get(operator, 1)
 
-    def maximum(self, operator: OperatorName) -> float:
-        """The most executors that `operator` may have; infinite when nothing bounds it."""
-        return min(self.most.get(operator, math.inf), math.inf if self.total is None else self.total)
+    def maximum(self, operator: OperatorName) -> int:
+        """The most executors that `operator` may have."""
+        total = MOST_EXECUTORS if self.total is None else self.total
+        return min(self.most.get(operator, total), total, MOST_EXECUTORS)
 
     def bounds(self, operators: Collection[OperatorName]) -> ExecutorBounds:
         """The bounds of a pool that serves `operators`: enough for each of them, and too many for none."""
         least = max((self.minimum(operator) for operator in operators), default=1)
-        most = min((self.maximum(operator) for operator in operators), default=math.inf)
+        most = min((self.maximum(operator) for operator in operators), default=MOST_EXECUTORS)
         return ExecutorBounds(least, max(least, most))
 
 

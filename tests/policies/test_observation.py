@@ -6,7 +6,7 @@ from rheostat.decision import Effect, Hold, Scale, Transfer
 from rheostat.measure.measures import Measures
 from rheostat.plan import Plan
 from rheostat.policies.observation import Observation
-from rheostat.sla import Budget
+from rheostat.sla import MOST_EXECUTORS, Budget
 from rheostat.snapshot import ExecutorPhase, ExecutorState, Snapshot
 from rheostat.topology import Operator, Source, Topology
 
@@ -41,7 +41,7 @@ def test_the_bounds_of_a_pool_are_those_that_suit_all_its_operators():
     pools = observe(budget=budget).pools
     assert pools["count+rank"].bounds == (3, 7)
     assert pools["read+split"].bounds == (1, 9)
-    assert observe().pools["read+split"].bounds == (1, math.inf)
+    assert observe().pools["read+split"].bounds == (1, MOST_EXECUTORS)
 
 
 def test_bounds_that_contradict_each_other_leave_what_is_needed_at_least():
@@ -67,7 +67,7 @@ def test_who_gave_executors_away_says_what_is_left():
 def test_executors_without_a_substream_are_of_no_use():
     assert observe().pools["count+rank"].useful == 8
     assert observe(budget=Budget(most={"count": 5})).pools["count+rank"].useful == 5
-    assert observe().pools["read+split"].useful == math.inf
+    assert observe().pools["read+split"].useful == MOST_EXECUTORS
 
 
 def test_of_fused_operators_only_the_first_is_measured():

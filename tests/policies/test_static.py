@@ -49,6 +49,8 @@ def test_a_shared_pool_gets_one_decision_for_the_larger_number():
 def test_more_executors_than_the_budget_allows_are_refused():
     with pytest.raises(ConfigError, match="executors 100000 for operator 'a': the budget allows 16 at most"):
         make_policy("static", Goal(TOPOLOGY, budget=Budget(16)), {"executors": 100_000})
+    with pytest.raises(ConfigError, match="executors 2 for operator 'a': the budget asks for 3 at least"):
+        make_policy("static", Goal(TOPOLOGY, budget=Budget(least={"a": 3})), {"executors": 2})
 
 
 def test_no_executors_at_all_are_refused():

@@ -116,7 +116,7 @@ def beyond_the_bounds(decision: Decision, context: Context, proposed: Plan) -> s
         before, after = context.plan.size(operator), proposed.size(operator)
         least, most = context.goal.budget.bounds(proposed.sharing(pool))
         if after > most and after > before:
-            return f"{executors(after)} for pool {pool!r}, which may have {most:.0f} at most"
+            return f"{executors(after)} for pool {pool!r}, which may have {most} at most"
         if after < least and after < before:
             return f"{executors(after)} for pool {pool!r}, which needs {least} at least"
     return None

@@ -37,7 +37,7 @@ class PoolView:
     measured: tuple[OperatorName, ...]
     plan: PoolPlan
     bounds: ExecutorBounds
-    useful: float
+    useful: int
     spare: float
     settling: bool
     executors: tuple[ExecutorState, ...]

@@ -37,10 +37,11 @@ class Static(Policy[StaticOptions]):
         return [self._keep(pool) for pool in observation.pools.values()]
 
     def _keep(self, pool: PoolView) -> Decision:
-        wanted = max((self._wanted[each] for each in pool.operators if each in self._wanted), default=pool.size)
-        fixed = any(operator in self._wanted for operator in pool.operators)
-        why = f"{executors(wanted)} configured" if fixed else "no number of executors configured"
-        return pool.scale(wanted, f"{why}: {resize(pool.size, wanted)}")
+        configured = [self._wanted[operator] for operator in pool.operators if operator in self._wanted]
+        if not configured:
+            return pool.scale(pool.size, f"no number of executors configured: hold at {pool.size}")
+        wanted = pool.bounds.clamp(max(configured))
+        return pool.scale(wanted, f"{executors(max(configured))} configured: {resize(pool.size, wanted)}")
 
 
 def _by_operator(goal: Goal, given: int | dict[str, int] | None) -> dict[OperatorName, int]:
@@ -53,5 +54,7 @@ def _by_operator(goal: Goal, given: int | dict[str, int] | None) -> dict[Operato
         if number < 1:
             raise ConfigError(f"executors {number!r} for operator {name!r} must be a whole number >= 1")
         if number > (most := goal.budget.maximum(name)):
-            raise ConfigError(f"executors {number} for operator {name!r}: the budget allows {most:.0f} at most")
+            raise ConfigError(f"executors {number} for operator {name!r}: the budget allows {most} at most")
+        if number < (least := goal.budget.minimum(name)):
+            raise ConfigError(f"executors {number} for operator {name!r}: the budget asks for {least} at least")
     return wanted

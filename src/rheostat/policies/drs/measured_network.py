@@ -1,5 +1,6 @@
 """Measured network: a queueing station for each pool, with its load, its service rate and its executors."""
 
+import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -15,7 +16,7 @@ from rheostat.policies.drs.options import DrsOptions
 from rheostat.policies.drs.routes import Routes
 from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
 from rheostat.queueing import ExecutorAllocation, Network, QueueModel, Station
-from rheostat.sla import Goal
+from rheostat.sla import MOST_EXECUTORS, Goal
 from rheostat.snapshot import Snapshot
 from rheostat.topology import Topology
 
@@ -139,7 +140,8 @@ class NetworkMeasurer:
             named = zip(pool.operators, demands, strict=True)
             demands = [demand.bundled(bundles.get(name, 0.0)) for name, demand in named]
         demand = demands[0] if len(demands) == 1 else Demand.together(demands)
-        return Station(pool.name, self._model(observation, pool.operators, demand), pool.bounds.least, pool.useful)
+        most = pool.useful if pool.useful < MOST_EXECUTORS else math.inf  # models are much faster without a bound
+        return Station(pool.name, self._model(observation, pool.operators, demand), pool.bounds.least, most)
 
     def _demand(self, observation: Observation, name: OperatorName, arrival_rate: float) -> Demand:
         measures = observation.measures.operators[name]

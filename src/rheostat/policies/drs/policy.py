@@ -13,7 +13,7 @@ from rheostat.policies.drs.pacing import Pacing
 from rheostat.policies.drs.problems import AllocationProblem, FewestExecutors, LeastLatency, Proposal, Situation
 from rheostat.policies.observation import NotMeasuredError, Observation
 from rheostat.policies.policy import Policy
-from rheostat.sla import Goal
+from rheostat.sla import MOST_EXECUTORS, Goal
 
 _NAMED = 6
 """Pools that a reason lists."""
@@ -40,6 +40,8 @@ class Drs(Policy[DrsOptions]):
             return observation.hold_all(f"pool {', '.join(sorted(observation.settling))} is still settling: hold")
         if (wait := self._pacing.why_wait()) is not None:
             return observation.hold_all(wait)
+        if observation.measures.interval_s <= 0:
+            return observation.hold_all("no time has passed since the last turn: hold")
         try:
             measured = self._measurer.network(observation)
         except NotMeasuredError as missing:
@@ -66,7 +68,7 @@ def _decisions(measured: MeasuredNetwork, proposal: Proposal, reason: str) -> li
         sojourn_s = station.model.sojourn_s(then)
         latency_s = sojourn_s if math.isfinite(sojourn_s) else None
         utilisation = station.model.utilisation(then)
-        decisions.append(pool.scale(then, reason, latency_s=latency_s, utilisation=utilisation))
+        decisions.append(pool.scale(min(then, MOST_EXECUTORS), reason, latency_s=latency_s, utilisation=utilisation))
     return decisions
 
 
