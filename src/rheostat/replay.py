@@ -16,7 +16,7 @@ import msgspec
 from rheostat.decision import Decision, Hold
 from rheostat.describe import describe
 from rheostat.journal import Journal
-from rheostat.journal.records import RecordedDecision, Run
+from rheostat.journal.records import RecordedDecision, RunRecord
 from rheostat.loop.recovery import decide_again, recover_state
 from rheostat.measure.measurer import Measurer
 from rheostat.policies.policy import Policy
@@ -91,7 +91,7 @@ def replay(
     return report
 
 
-def decisions_again(journal: Journal, number: int, run: Run, policy: Policy) -> Iterator["Replayed"]:
+def decisions_again(journal: Journal, number: int, run: RunRecord, policy: Policy) -> Iterator["Replayed"]:
     """What `policy` decides at each observation of one run, after the history that the run began with."""
     measurer = Measurer(run.goal.goal().topology, policy.options.smoothing)
     recover_state(policy, measurer, journal.last_recorded(run.history, before_run=number))
@@ -112,12 +112,12 @@ class Replayed:
     failed: bool = False
 
 
-def _policy(run: Run, name: str | None, options: Mapping[str, Any]) -> Policy:
+def _policy(run: RunRecord, name: str | None, options: Mapping[str, Any]) -> Policy:
     same = name in (None, run.policy)
     return make_policy(name or run.policy, run.goal.goal(), {**(run.options if same else {}), **options})
 
 
-def _replay_run(journal: Journal, number: int, run: Run, policy: Policy, report: ReplayReport) -> None:
+def _replay_run(journal: Journal, number: int, run: RunRecord, policy: Policy, report: ReplayReport) -> None:
     report.policy, report.options = policy.name, msgspec.to_builtins(policy.options)
     recorded: dict[int, list[RecordedDecision]] = defaultdict(list)
     for one in journal.decisions(number):
@@ -129,7 +129,7 @@ def _replay_run(journal: Journal, number: int, run: Run, policy: Policy, report:
     report.complete = report.complete and not recorded and _has_history(journal, number, run)
 
 
-def _has_history(journal: Journal, number: int, run: Run) -> bool:
+def _has_history(journal: Journal, number: int, run: RunRecord) -> bool:
     return len(journal.last_recorded(run.history, before_run=number)) == run.history
 
 

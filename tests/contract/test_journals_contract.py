@@ -10,7 +10,7 @@ from rheostat.decision import Effect, Fuse, Hold, Location, Move, Place, Regroup
 from rheostat.errors import JournalError
 from rheostat.journal import Journal, NullJournal
 from rheostat.journal.goal_record import GoalRecord
-from rheostat.journal.records import Run
+from rheostat.journal.records import RunRecord
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import LoopProblem, Outcome, Ruling, Turn, Verdict
@@ -55,8 +55,8 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
     kept.journal.close()
 
 
-def run(goal: Goal = GOAL) -> Run:
-    return Run(0.0, goal.topology.fingerprint(), GoalRecord.of(goal), "static", {"smoothing": "none"})
+def run(goal: Goal = GOAL) -> RunRecord:
+    return RunRecord(0.0, goal.topology.fingerprint(), GoalRecord.of(goal), "static", {"smoothing": "none"})
 
 
 def turn(time_s: float, before: Plan = PLAN, plan: Plan | None = None, **more: object) -> Turn:

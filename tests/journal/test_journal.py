@@ -15,7 +15,7 @@ from rheostat.journal import Journal, NullJournal
 from rheostat.journal import file as journal_file
 from rheostat.journal.file import SCHEMA_VERSION
 from rheostat.journal.goal_record import GoalRecord
-from rheostat.journal.records import Run
+from rheostat.journal.records import RunRecord
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import LoopProblem, Outcome, Ruling, Turn, Verdict
@@ -69,7 +69,7 @@ FULL_SNAPSHOT = Snapshot(
 
 def run(goal=GOAL, **more):
     fields = {"started_s": 0.0, "policy": "static", "options": {"smoothing": "none", "executors": None}, **more}
-    return Run(fingerprint=goal.topology.fingerprint(), goal=GoalRecord.of(goal), **fields)
+    return RunRecord(fingerprint=goal.topology.fingerprint(), goal=GoalRecord.of(goal), **fields)
 
 
 def period(time_s=10.0, before=PLAN, plan=None, snapshot=None, **more):

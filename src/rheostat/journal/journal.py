@@ -21,7 +21,7 @@ from rheostat.capabilities import Capabilities
 from rheostat.decision import AnyDecision, Effect
 from rheostat.errors import ConfigError, JournalError
 from rheostat.journal.file import MEMORY, JournalFile
-from rheostat.journal.records import PendingAction, RecordedDecision, RecordedObservation, Resumed, Run
+from rheostat.journal.records import PendingAction, RecordedDecision, RecordedObservation, Resumed, RunRecord
 from rheostat.loop.turn import LoopProblem, Ruling, Turn, Verdict
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
@@ -79,7 +79,7 @@ class Journal:
         )
         return Resumed(self._plan(revision), last_action_s, self._pending())
 
-    def begin(self, run: Run, plan: Plan) -> None:
+    def begin(self, run: RunRecord, plan: Plan) -> None:
         """Begin a new run with `plan`."""
         with self._file.transaction(durable=True) as connection:
             self._run = _insert(connection, "runs", body=_encode(run))
@@ -106,10 +106,10 @@ class Journal:
         with self._file.transaction(durable=False) as connection:
             self._write_problems(connection, time_s, problems)
 
-    def runs(self) -> dict[int, Run]:
+    def runs(self) -> dict[int, RunRecord]:
         """All runs by number, the oldest first."""
         rows = self._file.rows("SELECT id, body FROM runs ORDER BY id")
-        return {number: msgspec.json.decode(body, type=Run) for number, body in rows}
+        return {number: msgspec.json.decode(body, type=RunRecord) for number, body in rows}
 
     def recorded(self, run: int) -> Iterator[RecordedObservation]:
         """The observations of one run, the oldest first."""
@@ -210,7 +210,7 @@ class NullJournal:
     def resume(self, topology: Topology) -> Resumed | None:
         return None
 
-    def begin(self, run: Run, plan: Plan) -> None: ...
+    def begin(self, run: RunRecord, plan: Plan) -> None: ...
 
     def write(self, turn: Turn) -> None: ...
 

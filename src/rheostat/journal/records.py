@@ -13,7 +13,7 @@ from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 
 
-class Run(msgspec.Struct, frozen=True):
+class RunRecord(msgspec.Struct, frozen=True):
     """One life of a controller: its goal, its policy, and how many recorded observations the policy was shown first."""
 
     started_s: float

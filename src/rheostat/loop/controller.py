@@ -15,7 +15,7 @@ from rheostat.duration import Duration, human, seconds
 from rheostat.errors import ConfigError
 from rheostat.journal import Journal, NullJournal
 from rheostat.journal.goal_record import GoalRecord
-from rheostat.journal.records import RecordedObservation, Resumed, Run
+from rheostat.journal.records import RecordedObservation, Resumed, RunRecord
 from rheostat.loop.actions import Action, ActionTracker
 from rheostat.loop.guards import Context, arbitrate
 from rheostat.loop.observer import MeasuredSnapshot, PlantObserver
@@ -152,8 +152,8 @@ class Controller:
         oldest_s = now_s - self.options.history * self.options.period_s
         return [each for each in recorded if each.snapshot.time_s >= oldest_s]
 
-    def _run_record(self, now_s: float, history: int) -> Run:
-        return Run(
+    def _run_record(self, now_s: float, history: int) -> RunRecord:
+        return RunRecord(
             now_s,
             self.goal.topology.fingerprint(),
             GoalRecord.of(self.goal),
