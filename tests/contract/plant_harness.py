@@ -1,5 +1,6 @@
 """Plant harness: one kind of plant, with what the contract's tests need to drive it."""
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import ClassVar, TypeVar
@@ -11,7 +12,7 @@ from rheostat.decision import Scale
 from rheostat.names import PoolName
 from rheostat.plan import Plan, PoolPlan
 from rheostat.plant import Plant
-from rheostat.snapshot import Snapshot
+from rheostat.snapshot import ExecutorPhase, Snapshot
 
 T = TypeVar("T")
 
@@ -64,12 +65,14 @@ class PlantHarness:
 
     @property
     def more(self) -> Plan:
-        """One executor more than at home; a standby, if there is one, becomes that."""
+        """One executor more than at home."""
         return self.scaled(self.home.pools[self.pool].size + 1)
 
     def scaled(self, executors: int, *leaving: int) -> Plan:
-        """The home plan with another number of executors, and without standbys."""
-        scale = Scale(pool=self.pool, executors=executors, leaving=leaving, standby=0, reason="test")
+        """The home plan with another number of executors; standbys become executors, and executors standbys."""
+        pool = self.home.pools[self.pool]
+        standby = max(0, pool.size + pool.standby - executors)
+        scale = Scale(pool=self.pool, executors=executors, leaving=leaving, standby=standby, reason="test")
         return self.newer(self.home.after(scale))
 
     def with_pool(self, pool: PoolPlan) -> Plan:
@@ -91,6 +94,18 @@ class PlantHarness:
 
         self.until(look, f"{plan} to be reached")
 
+    def process(self, watch: SnapshotWatch) -> None:
+        """See snapshots until every operator that is measured has completed more rows, in a known time."""
+        before = self.see(watch).operators
+
+        def look() -> bool | None:
+            states = self.see(watch).operators
+            measured = [name for name in states if states[name].completed is not None]
+            grown = [(states[name].completed or 0) > (before[name].completed or 0) for name in measured]
+            return (all(grown) and all(states[name].busy_s is not None for name in measured)) or None
+
+        self.until(look, "completed rows")
+
     def see(self, watch: SnapshotWatch | None = None) -> Snapshot:
         snapshot = self.plant.observe()
         if watch is not None:
@@ -110,4 +125,6 @@ class PlantHarness:
 
     def _is_complete(self) -> bool:
         pools = self.home.pools.values()
-        return len(self.executors()) == sum(pool.size + pool.standby for pool in pools)
+        serving, standbys = sum(pool.size for pool in pools), sum(pool.standby for pool in pools)
+        phases = Counter(executor.phase for executor in self.plant.observe().executors)
+        return phases == Counter({ExecutorPhase.ACTIVE: serving, ExecutorPhase.WARM: standbys})

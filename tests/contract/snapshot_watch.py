@@ -25,8 +25,6 @@ class SnapshotWatch:
         self._names = names
         self._last: Snapshot | None = None
         self._known: dict[tuple[object, ...], dict[str, float]] = {}
-        self.grown = 0
-        """Rows that all operators completed since the first snapshot."""
 
     def see(self, snapshot: Snapshot) -> None:
         last, self._last = self._last, snapshot
@@ -50,7 +48,6 @@ class SnapshotWatch:
             self._known[key] = earlier | now
             if key[0] == "operator" and "completed" in now:
                 completed += now["completed"] - earlier.get("completed", 0)
-        self.grown += int(completed)
         self._seen = set(before)
         return int(completed)
 

@@ -10,6 +10,7 @@ TESTS = Path(__file__).with_name("local_master.py")
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_topology_on_a_local_master_keeps_the_contract():
     command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(TESTS.parents[2]), str(TESTS)]
