@@ -99,7 +99,10 @@ def metered(spark, cluster, tmp_path_factory) -> Iterator[Metered]:
 
 @pytest.fixture(scope="module")
 def snapshots(metered, eventually) -> list[Snapshot]:
-    """Readings with batches of all operators before and between them."""
+    """Readings with batches of all operators before and between them, the last one after rows were seen waiting.
+
+    How large rows are is only known from rows that wait while somebody looks.
+    """
 
     def has_batches(count: int) -> bool | None:
         return all(len(metered.runtime.batches(name)) >= count for name in TOPOLOGY.operators) or None
@@ -108,6 +111,12 @@ def snapshots(metered, eventually) -> list[Snapshot]:
     for count in (2, 3, 5):
         eventually(lambda count=count: has_batches(count), f"{count} batches of each operator", 280)
         read.append(metered.read())
+
+    def sizes_are_known() -> bool | None:
+        read.append(metered.read())
+        return all(stream.bytes is not None for stream in read[-1].streams) or None
+
+    eventually(sizes_are_known, "rows that wait in each stream", 280)
     return read
 
 

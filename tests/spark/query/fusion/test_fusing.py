@@ -157,7 +157,7 @@ def test_what_was_fused_from_the_start_can_be_split_and_a_driver_that_dies_behin
 
 def test_what_is_no_chain_is_refused_and_everything_runs_on(inbox, start):
     runtime = start(SHOUT)
-    with pytest.raises(PlantError, match="'count' is keyed: only the last of a chain may be"):
+    with pytest.raises(PlantError, match="'count' is keyed: only the last operator of a chain may be"):
         runtime.rearrange([("count", "shout")])
     with pytest.raises(PlantError, match="'lines' is a source"):
         runtime.rearrange([("lines", "split")])
