@@ -296,26 +296,22 @@ def test_what_is_not_known_is_named_and_everything_holds(rates, external_rate, w
     ],
 )
 def test_decisions_about_other_pools_go_on_while_one_cannot_be_measured(rates, words):
-    a, b = _by_pool(decide(goal(AB, "1s"), rates, {"a": 2, "b": 1}, external_rate=10.0))
+    a, b = decide(goal(AB, "1s"), rates, {"a": 2, "b": 1}, external_rate=10.0)
     assert (type(a), type(b)) == (Hold, Scale)
     assert words in a.reason
     assert b.executors > 1, "one executor serves 6 of its 10 records a second"
 
 
 def test_nobody_takes_what_an_unmeasured_pool_may_need():
-    a, b = _by_pool(decide(goal(AB, total=9), {"a": (None, 4.0), "b": (10.0, 6.0)}, {"a": 2, "b": 2}, external_rate=10.0))
+    a, b = decide(goal(AB, total=9), {"a": (None, 4.0), "b": (10.0, 6.0)}, {"a": 2, "b": 2}, external_rate=10.0)
     assert (type(a), type(b)) == (Hold, Hold)
 
 
 def test_no_more_executors_are_asked_for_than_the_cluster_has_room_for():
     rates = {"a": (10.0, 1.0), "b": (10.0, 6.0)}
-    wanted = _by_pool(decide(goal(AB, "1s"), rates, {"a": 2, "b": 2}, capabilities=Capabilities(room=7)))
+    wanted = decide(goal(AB, "1s"), rates, {"a": 2, "b": 2}, capabilities=Capabilities(room=7))
     assert sum(decision.executors for decision in wanted) == 7
     assert "can serve" in wanted[0].reason
-
-
-def _by_pool(decisions):
-    return sorted(decisions, key=lambda decision: decision.pool)
 
 
 def test_an_unknown_rate_from_outside_holds():

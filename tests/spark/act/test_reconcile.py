@@ -170,7 +170,7 @@ def test_a_replacement_that_does_not_come_is_not_waited_for_and_reported():
     assert WaitForLocality(True) in cluster.step(11)
     assert cluster.obstacles == (
         "pool 'work' has waited longer than 10s for 1 of its 2 executors: "
-        "the cluster may have no free cores or memory for them",
+        "they are still starting, or the cluster has no free cores or memory for them",
     )
     cluster.step(executors=(BASE, *executors("a", "c")), warmed_up=frozenset("abc"))
     assert cluster.obstacles == ()

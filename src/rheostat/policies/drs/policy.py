@@ -46,8 +46,8 @@ class Drs(Policy[DrsOptions]):
             measured = self._measurer.network(observation)
         except NotMeasuredError as missing:
             return observation.hold_all(str(missing))
-        unmeasured = [observation.pools[pool].hold(why) for pool, why in measured.unmeasured.items()]
-        return [*self._act(measured, observation.measures.interval_s), *unmeasured]
+        decided = {decision.subject: decision for decision in self._act(measured, observation.measures.interval_s)}
+        return [decided.get(name) or pool.hold(measured.unmeasured[name]) for name, pool in observation.pools.items()]
 
     def _act(self, measured: MeasuredNetwork, interval_s: float) -> list[Decision]:
         estimate_s = measured.running.expected_latency_s()
