@@ -1,4 +1,4 @@
-"""A cluster that cannot give what the plan wants: who gets how many executors, and that nobody starves. Without Spark."""
+"""A cluster that cannot give what the plan wants: who gets how many executors, and that nobody starves; no Spark."""
 
 import pytest
 from hypothesis import given
