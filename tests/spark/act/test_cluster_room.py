@@ -65,7 +65,7 @@ def test_a_cluster_with_too_little_room_is_refused_with_numbers(hurried):
 
 
 def test_minimums_count(hurried):
-    with pytest.raises(PlantError, match="5 executors .* are needed at least .1 for 'a', 3 for 'b'"):
+    with pytest.raises(PlantError, match=r"5 executors .* are needed at least .1 for 'a', 3 for 'b'"):
         check(4, Budget(least={"b": 3}))
 
 

@@ -1,5 +1,6 @@
 import pytest
 from pyspark.resource import ResourceProfile, ResourceProfileBuilder, TaskResourceRequests
+from pyspark.sql.functions import collect_list
 
 from rheostat.errors import PlantError
 from rheostat.spark.state.stage_placement import Preference, ProfilesOnly, StageTarget, Unplaced, stage_placement
@@ -20,6 +21,16 @@ def test_executors_get_no_class_of_ours(spark, profile):
     placed = Preference(spark, profile).place(spark.range(4).selectExpr("id % 2 AS key"))
     sent = serialised(spark, placed._jdf.queryExecution().toRdd())
     assert "SQLExecutionRDD" in sent
+    assert "org.apache.spark.sql.rheostat" not in sent
+
+
+def test_plans_that_are_sent_to_executors_have_no_class_of_ours(spark, profile):
+    """As those of stateful operators, of which executors get all that is below them."""
+    preference = Preference(spark, profile)
+    twice = preference.place(preference.place(spark.range(4)).selectExpr("id % 2 AS key", "id"))
+    collected = preference.place(twice.groupBy("key").agg(collect_list("id")))
+    sent = serialised(spark, collected._jdf.queryExecution().toRdd())
+    assert "ObjectHashAggregateExec" in sent
     assert "org.apache.spark.sql.rheostat" not in sent
 
 

@@ -40,6 +40,12 @@ case class PinnedExec(child: SparkPlan, preferences: ExecutorPreferences) extend
   }
   override def simpleString(maxFields: Int): String = s"Pinned to $preferences"
   override protected def withNewChildInternal(newChild: SparkPlan): PinnedExec = copy(child = newChild)
+  // Some operators send the plan below them to executors, which may not have this class. Java replaces an object by
+  // one of the same class only once, so pins below this one are left out here.
+  private def writeReplace(): AnyRef = child match {
+    case below: PinnedExec => below.writeReplace()
+    case unpinned => unpinned
+  }
 }
 
 object PinStrategy extends SparkStrategy {
