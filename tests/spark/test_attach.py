@@ -88,7 +88,7 @@ def test_executors_follow_the_load_up_and_down(spark, work, eventually):
         eventually(lambda: living(attachment) == 1 or None, "one executor", 200)
     before = manager_of(spark)
     options = {"high": 0.75, "low": 0.6}
-    with attach(spark, "5s/30s", max_executors=3, period="1s", options=options) as attachment:
+    with attach(spark, "5s/30s", "threshold", max_executors=3, period="1s", options=options) as attachment:
         work.costs(0.03)
         work.start()
         eventually(lambda: living(attachment) == 3 or None, "three executors under load", 200)

@@ -133,10 +133,12 @@ def _k_max(options: DrsOptions, goal: Goal) -> int | None:
     k_max = total if options.k_max is None else min(options.k_max, total or options.k_max)
     if k_max is not None and k_max < needed:
         raise ConfigError(f"k_max {k_max} is below the {needed} executors that the operators need at least")
-    if k_max is None and (options.problem == "k_max" or _sla_s(options, goal) is None):
+    if k_max is None and options.problem == "k_max":
+        raise ConfigError("drs needs k_max for problem 'k_max': give it, or a budget's total")
+    if k_max is None and _sla_s(options, goal) is None:
         raise ConfigError(
-            "drs needs k_max (or a budget's total), or t_max (or an end-to-end SLA): "
-            f"for problem {options.problem!r} neither says how many executors to use"
+            "drs needs an end-to-end SLA (or the option t_max), or a total number of executors (the budget's, or the "
+            "option k_max); without either, name another policy, for example 'threshold', which follows utilisation"
         )
     return k_max
 
