@@ -11,12 +11,12 @@ PACKAGE = Path(__file__).parents[1] / "src" / "rheostat"
 # Each part of the package and the parts below it that it may know.
 VOCABULARY = {
     "errors", "duration", "filelock", "graph", "names", "topology", "chain", "sla", "snapshot", "decision", "describe",
-    "capabilities", "substream_assignment", "plan", "clock", "plant", "jsonfile",
+    "capabilities", "substream_assignment", "plan", "clock", "plant", "jsonfile", "timestamps",
 }  # fmt: skip
 PURE = {"queueing", "forecast", "grouping", "placement", "measure"}
 LOAD = {"load"}
 POLICIES = {"policies"}
-LOOP = {"loop", "journal", "replay", "testing"}
+LOOP = {"loop", "journal", "explain", "replay", "testing"}
 PLANTS = {"sim", "spark"}
 WORKLOADS = {"workloads"}
 TOP = {"experiments", "cli", "web", "serve", "attachment", "pipeline"}

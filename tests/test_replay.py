@@ -67,7 +67,9 @@ def written(journal, number):
 def again(journal, number):
     run = journal.runs()[number]
     policy = make_policy(run.policy, run.goal.goal(), run.options)
-    return {r.id: {d.subject: d for d in r.decisions} for r in decisions_again(journal, number, run, policy)}
+    return {
+        r.observation.id: {d.subject: d for d in r.decisions} for r in decisions_again(journal, number, run, policy)
+    }
 
 
 @settings(max_examples=25, deadline=None)
@@ -167,12 +169,31 @@ def test_the_report_as_text_has_the_counts_and_the_first_differences():
     assert lines[1] == f"recorded: scale {report.recorded['scale']}"
     assert lines[2] == "replayed: only holds"
     assert lines[3] == f"0 decisions are the same, {len(report.differences)} differ"
-    assert re.fullmatch(r"  10\.0 s  split: recorded scale to 2 executors, replayed hold", lines[4])
+    assert re.fullmatch(
+        r"  10\.0 s  split: recorded scale to 2 executors \(utilisation .*\), replayed hold \(.*\)", lines[4]
+    )
     assert lines[6] == f"  and {len(report.differences) - 2} more"
 
 
-def test_a_difference_tells_a_date_on_a_wall_clock_and_the_replayed_reason():
-    difference = Difference(1.7e9, "count", None, Scale(pool="count", executors=3, leaving=(1,), reason="busy"))
-    assert (
-        str(difference) == "2023-11-14 22:13:20  count: recorded hold, replayed scale to 3 executors; without 1 (busy)"
+def test_a_difference_tells_a_date_on_a_wall_clock_and_both_reasons():
+    scale = Scale(pool="count", executors=3, leaving=(1,), reason="busy")
+    difference = Difference(1.7e9, "count", None, scale, "idle", "busy")
+    assert str(difference) == (
+        "2023-11-14 22:13:20  count: recorded hold (idle), replayed scale to 3 executors; without 1 (busy)"
     )
+
+
+def test_holds_on_either_side_have_their_reasons():
+    recorded = live(Journal(), "rising", {}, ["1m"])
+    first = replay(recorded, "threshold").differences[0]
+    assert first.recorded is None
+    assert (first.subject, first.recorded_reason) == ("split", "")
+    assert "utilisation" in first.replayed_reason
+    held = next(d for d in replay(recorded, "static").differences if d.replayed is None)
+    assert held.replayed_reason.startswith("no number of executors configured")
+    idle = next(d for d in replay(live(Journal(), "static", {}, ["1m"]), "rising").differences if d.recorded is None)
+    assert idle.recorded_reason
+    failed = next(
+        d for d in replay(live(Journal(), lives=["5m"]), "rising").differences if "failed" in d.replayed_reason
+    )
+    assert failed.replayed_reason == "the policy failed: RuntimeError: seventh"

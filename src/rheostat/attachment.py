@@ -26,7 +26,7 @@ from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import Turn
 from rheostat.plan import Plan
 from rheostat.policies.policy import Policy
-from rheostat.policies.registry import make_policy
+from rheostat.policies.registry import DEFAULT_POLICY, make_policy
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.spark.attach import OPERATOR, application_topology, check_controllable, has_ended
 from rheostat.spark.wiring import AttachedPlant, attached_plant
@@ -39,7 +39,7 @@ _LOOP_STOP_TIMEOUT_S = 30.0
 def attach(
     spark: SparkSession,
     sla: str | SLA,
-    policy: str | type[Policy] = "threshold",
+    policy: str | type[Policy] = DEFAULT_POLICY,
     *,
     min_executors: int | None = None,
     max_executors: int | None = None,

@@ -21,7 +21,7 @@ from rheostat.loop.controller import Controller, Listener
 from rheostat.loop.options import LoopOptions
 from rheostat.plan import Plan
 from rheostat.policies.policy import Policy
-from rheostat.policies.registry import make_policy
+from rheostat.policies.registry import DEFAULT_POLICY, make_policy
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import Snapshot
 from rheostat.spark.cluster.address import ClusterAddress
@@ -74,7 +74,7 @@ def start(
     topology: Topology,
     *,
     sla: str | SLA | Sequence[SLA] = (),
-    policy: str | type[Policy] = "threshold",
+    policy: str | type[Policy] = DEFAULT_POLICY,
     options: Mapping[str, Any] | None = None,
     budget: Budget | None = None,
     plan: Plan | None = None,
@@ -86,6 +86,8 @@ def start(
 ) -> Pipeline:
     """Start `topology` on Spark and keep it at `sla` within `budget`.
 
+    `policy` is the name or class of a policy, `options` are its options. The default, "drs", needs an end-to-end SLA
+    or a budget's total to aim at: without either, name another policy.
     It runs `on` a Spark session, a master's URL, a cluster, or a `SparkTarget` with settings and nodes. `plan` is what
     it starts with, e.g. `Plan.initial(topology, 2)`, unless the journal in `directory` has a newer one. Results go to
     `sinks`, by operator; by default to files in `directory`. The journal there keeps the last snapshots, a day of them

@@ -7,7 +7,6 @@ policy with the same options makes the same decisions again.
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +15,33 @@ import msgspec
 from rheostat.decision import Decision, Hold
 from rheostat.describe import describe
 from rheostat.journal import Journal
-from rheostat.journal.records import RecordedDecision, RunRecord
+from rheostat.journal.records import RecordedDecision, RecordedObservation, RunRecord
 from rheostat.loop.recovery import decide_again, recover_state
 from rheostat.measure.measurer import Measurer
+from rheostat.plan import Plan, StaleDecisionError
 from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
+from rheostat.timestamps import EPOCH_FROM, date_and_time
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Two different decisions about one pool, operator or group of operators; None is a hold."""
+    """Two different decisions about one pool, operator or group of operators; None is a hold.
+
+    Each has its reason, a hold too; the reason is empty where the policy decided nothing.
+    """
 
     time_s: float
     subject: str
     recorded: Decision | None
     replayed: Decision | None
+    recorded_reason: str = ""
+    replayed_reason: str = ""
 
     def __str__(self) -> str:
-        recorded, replayed = describe(self.recorded), describe(self.replayed)
-        why = f" ({self.replayed.reason})" if self.replayed else ""
-        return f"{_moment(self.time_s)}  {self.subject}: recorded {recorded}, replayed {replayed}{why}"
+        recorded = _with_reason(self.recorded, self.recorded_reason)
+        replayed = _with_reason(self.replayed, self.replayed_reason)
+        return f"{_moment(self.time_s)}  {self.subject}: recorded {recorded}, replayed {replayed}"
 
 
 @dataclass(slots=True)
@@ -97,19 +103,18 @@ def decisions_again(journal: Journal, number: int, run: RunRecord, policy: Polic
     recover_state(policy, measurer, journal.last_recorded(run.history, before_run=number))
     for each in journal.recorded(number):
         try:
-            yield Replayed(each.id, each.snapshot.time_s, decide_again(policy, measurer, each))
-        except Exception:
-            yield Replayed(each.id, each.snapshot.time_s, (), failed=True)
+            yield Replayed(each, decide_again(policy, measurer, each))
+        except Exception as error:
+            yield Replayed(each, (), f"the policy failed: {type(error).__name__}: {error}")
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """The decisions on one observation; none if the policy failed on it."""
+    """The decisions on one observation; none if the policy failed on it, and how."""
 
-    id: int
-    time_s: float
+    observation: RecordedObservation
     decisions: Sequence[Decision]
-    failed: bool = False
+    failure: str = ""
 
 
 def _policy(run: RunRecord, name: str | None, options: Mapping[str, Any]) -> Policy:
@@ -124,8 +129,8 @@ def _replay_run(journal: Journal, number: int, run: RunRecord, policy: Policy, r
         recorded[one.snapshot].append(one)
     for replayed in decisions_again(journal, number, run, policy):
         report.snapshots += 1
-        report.failures += replayed.failed
-        _compare([one.decision for one in recorded.pop(replayed.id, ())], replayed, report)
+        report.failures += bool(replayed.failure)
+        _compare([one.decision for one in recorded.pop(replayed.observation.id, ())], replayed, report)
     report.complete = report.complete and not recorded and _has_history(journal, number, run)
 
 
@@ -142,7 +147,29 @@ def _compare(recorded: Sequence[Decision], replayed: Replayed, report: ReplayRep
         if old is not None and new is not None and _substance(old) == _substance(new):
             report.agreed += 1
         else:
-            report.differences.append(Difference(replayed.time_s, subject, old, new))
+            report.differences.append(_difference(subject, old, new, replayed))
+
+
+def _difference(subject: str, old: Decision | None, new: Decision | None, replayed: Replayed) -> Difference:
+    seen = replayed.observation
+    held = [decision for decision in replayed.decisions if isinstance(decision, Hold)]
+    return Difference(
+        seen.snapshot.time_s,
+        subject,
+        old,
+        new,
+        old.reason if old is not None else _reason_to_hold(new, seen.holds, seen.plan),
+        new.reason if new is not None else replayed.failure or _reason_to_hold(old, held, seen.plan),
+    )
+
+
+def _reason_to_hold(other: Decision | None, holds: Sequence[Hold], plan: Plan) -> str:
+    """The reason of the hold that stands against the decision `other`: the one about the pool that it would change."""
+    try:
+        pools = () if other is None else plan.pools_of(other)
+    except StaleDecisionError:
+        return ""
+    return next((hold.reason for hold in holds if hold.pool in pools), "")
 
 
 def _wanted(decisions: Sequence[Decision]) -> dict[str, Decision]:
@@ -161,6 +188,8 @@ def _listed(values: Mapping[str, Any]) -> str:
 
 def _moment(time_s: float) -> str:
     """A date for times since the epoch, plain seconds for a simulator's."""
-    if time_s < 1e9:
-        return f"{time_s:.1f} s"
-    return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return f"{time_s:.1f} s" if time_s < EPOCH_FROM else date_and_time(time_s)
+
+
+def _with_reason(decision: Decision | None, reason: str) -> str:
+    return f"{describe(decision)} ({reason or 'nothing was decided'})"

@@ -36,8 +36,11 @@ SCENARIO = Path(__file__).parents[2] / "scenarios" / "wordcount-sine.toml"
         (["doctor", "--cluster", "nowhere"], "nowhere"),
         (["run", str(SCENARIO), "--sla", "2s"], "must end in .py"),
         (["reproduce", "drs-table2", "--out", str(SCENARIO)], "it is a file, give a folder"),
-        (["simulate", str(SCENARIO), "--policy", "dabs", "-o", "combine=avg"], '"max" (cautious) or "min"'),
-        (["simulate", str(SCENARIO), "--policy", "dabs", "-o", "grouping=osgg"], "osg, load-aware, round-robin"),
+        (["simulate", str(SCENARIO), "--policy", "dabs", "-o", "combine=avg"], '"max" (the higher, cautious) or "min"'),
+        (
+            ["simulate", str(SCENARIO), "--policy", "dabs", "-o", "grouping=osgg"],
+            "load-aware, osg, round-robin",
+        ),
         (["simulate", str(SCENARIO), "--policy", "pa-sps", "-o", "headroom=inf"], "<= 10"),
         (["simulate", str(SCENARIO), "--policy", "pa-sps", "-o", "execution_time={"], "not JSON"),
         (

@@ -3,6 +3,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rheostat.errors import ConfigError
 from rheostat.experiments.replicate import means, replicate
 from rheostat.experiments.result import Result
 from rheostat.experiments.scenario import Scenario, read_scenario
@@ -105,3 +106,24 @@ def test_a_simulated_run_is_replayed_from_its_journal_with_the_same_decisions(
     assert again.recorded["scale"] == result.decisions["scale"]
     other = replay(tmp_path / "journal.db", "static")
     assert len(other.differences) == result.decisions["scale"]
+
+
+@pytest.mark.parametrize("policy", [None, "drs"])
+def test_without_a_policy_the_sla_decides_how_many_executors_run(tmp_path: Path, policy: str | None) -> None:
+    path = tmp_path / "ramp.toml"
+    steep = RAMP.replace("400]", "1000]").replace("total = 10", "total = 30")
+    results = []
+    for latency in ("1ms", "2s", "200s"):
+        path.write_text(steep.replace('latency = "500ms"', f'latency = "{latency}"'))
+        results.append(simulate(read_scenario(path), policy))
+    assert {result.policy for result in results} == {"drs"}
+    strict, usual, loose = (result.mean_executors for result in results)
+    assert strict > usual > loose
+
+
+def test_a_scenario_without_sla_total_and_policy_is_refused_with_what_to_give(tmp_path: Path) -> None:
+    path = tmp_path / "ramp.toml"
+    path.write_text(RAMP.partition("[[sla]]")[0])
+    with pytest.raises(ConfigError, match=r"drs needs an end-to-end SLA .* or a total number of executors"):
+        simulate(read_scenario(path))
+    assert simulate(read_scenario(path), "threshold").policy == "threshold"

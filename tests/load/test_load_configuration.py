@@ -32,6 +32,7 @@ def toml(text):
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "load.csv").write_text("time,value\n0,10\n60,30\n")
+    (tmp_path / "wide.csv").write_text("timestamp,host,rate\n1769860800000,a,10\n1769860860000,b,30\n")
     (tmp_path / "skew.csv").write_text("substream,count\n0,1\n1,3\n")
     return tmp_path
 
@@ -73,6 +74,7 @@ def test_every_shape_can_be_named():
     ("text", "trace"),
     [
         ('{csv = "load.csv"}', Trace([0, 60], [10, 30], 120)),
+        ('{csv = "wide.csv", column = "rate"}', Trace([0, 60], [10, 30], 120)),
         ('{csv = "load.csv", time_scale = 0.5, rate_scale = 2}', Trace([0, 30], [20, 60], 60)),
         ('{csv = "load.csv", duration = "1m", peak = 300}', Trace([0, 30], [100, 300], 60)),
         ('{csv = "load.csv", interpolate = "linear"}', Trace([0, 60], [10, 30], 120, "linear")),
@@ -125,7 +127,8 @@ def test_an_absolute_path_stays_as_it_is(folder):
         ('{csv = "load.csv", men = 5}', r"csv has no option 'men': did you mean 'mean'\?"),
         ('{csv = "load.csv", mean = 5, peak = 8}', "csv has mean 5 and peak 8: give one of them"),
         ('{csv = "load.csv", mean = -5}', "mean -5 is not a finite number >= 0"),
-        ('{csv = "skew.csv"}', "skew.csv, line 1: header 'substream,count' is not"),
+        ('{csv = "wide.csv"}', "wide.csv, line 1: name the column to use, as `column`, one of host, rate"),
+        ('{csv = "skew.csv"}', "skew.csv, line 1: header 'substream,count' has no column"),
     ],
 )
 def test_what_describes_no_load_is_refused_with_what_would_be_right(folder, text, message):

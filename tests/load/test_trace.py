@@ -51,6 +51,50 @@ def test_timestamps_may_have_a_t_a_fraction_and_a_zone(write, stamps):
     assert trace.duration_s == 600
 
 
+@pytest.mark.parametrize("name", ["time", "timestamp", "Time"])
+@pytest.mark.parametrize(
+    "stamps",
+    [
+        ("2026-01-31T12:00:00", "2026-01-31 12:05:00Z"),
+        ("1769860800", "1769861100"),
+        ("1769860800.0", "1769861100.0"),
+        ("1769860800000", "1769861100000"),
+        ("0", "300"),
+        ("-300", "0"),
+    ],
+)
+def test_either_name_may_have_dates_seconds_or_milliseconds(write, name, stamps):
+    trace = Trace.from_csv(write(f"{name},rate\n{stamps[0]},5\n{stamps[1]},6\n"))
+    assert trace == Trace([0, 300], [5, 6], 600)
+
+
+def test_of_several_columns_the_one_that_is_named_is_read(write):
+    path = write("host,errors,timestamp,Requests\na,0,0,10\nb,1,60,20\n")
+    assert Trace.from_csv(path, column="requests") == Trace([0, 60], [10, 20], 120)
+    assert Trace.from_csv(path, column="errors") == Trace([0, 60], [0, 1], 120)
+    with pytest.raises(LoadError, match="line 1: name the column to use, as `column`, one of host, errors, Requests"):
+        Trace.from_csv(path)
+    with pytest.raises(LoadError, match=r"line 1: there is no column 'reqests'; did you mean 'Requests'\?"):
+        Trace.from_csv(path, column="reqests")
+    with pytest.raises(LoadError, match="line 2: host 'a' is not a finite number >= 0"):
+        Trace.from_csv(path, column="host")
+
+
+@pytest.mark.parametrize(
+    ("stamps", "told"),
+    [
+        ([0, 60, 120], None),
+        ([0, 59, 121, 180], None),
+        ([0, 60, 240, 300], "load.csv: 2 samples are missing after 60 s; filled in as the sample before"),
+        ([0, 60, 180, 240, 480, 540, 600], "load.csv: 4 samples are missing in 2 gaps, at most 3 at once after 240 s;"),
+        ([1769860800, 1769860860, 1769860980, 1769861040], "1 sample is missing after 2026-01-31 12:01:00;"),
+    ],
+)
+def test_filled_gaps_are_told(write, caplog, stamps, told):
+    Trace.from_csv(write("time,value\n" + "".join(f"{stamp},1\n" for stamp in stamps)))
+    assert caplog.messages == [] if told is None else told in caplog.text
+
+
 def test_rows_are_sorted_and_the_earliest_is_time_zero(write):
     trace = Trace.from_csv(write("time,value\n30,3\n10,1\n20,2\n"))
     assert trace == Trace([0, 10, 20], [1, 2, 3], 30)
@@ -132,16 +176,23 @@ def test_traces_are_equal_when_all_their_parts_are():
         ("time,value\n0,inf\n", "load.csv, line 2: value 'inf' is not"),
         ("time,value\n0,1e999\n", "load.csv, line 2: value '1e999' is not"),
         ("time,value\n0,\n", "load.csv, line 2: value '' is not"),
-        ("time,value\nsoon,1\n", "load.csv, line 2: time 'soon' is not a finite number of seconds"),
-        ("time,value\ninf,1\n", "load.csv, line 2: time 'inf' is not a finite number"),
+        (
+            "time,value\nsoon,1\n",
+            "load.csv, line 2: time 'soon' is not a date and time like .*, or a finite number",
+        ),
+        ("time,value\ninf,1\n", "load.csv, line 2: time 'inf' is not .* a finite number"),
         ("timestamp,value\n5 pm,1\n", "load.csv, line 2: timestamp '5 pm' is not a date and time like 2015-"),
         ("timestamp,value\n2015-02-30 00:00:00,1\n", "line 2: timestamp '2015-02-30 00:00:00' is not"),
         ("time,value\n0,1\n1\n", "load.csv, line 3: '1' has 1 columns, not 2"),
         ("time,value\n0,1,2\n", "load.csv, line 2: '0,1,2' has 3 columns, not 2"),
-        ("time,rate\n0,1\n", "line 1: header 'time,rate' is not 'timestamp,value' or 'time,value'"),
-        ("0,1\n1,2\n", "load.csv, line 1: header '0,1' is not"),
-        ("value\n1\n", "load.csv, line 1: 'value' has 1 columns, not 2"),
-        ("", "load.csv is empty: its first line must be 'timestamp,value' or 'time,value'"),
+        ("date,rate\n0,1\n", "line 1: header 'date,rate' has no column 'timestamp' or 'time'"),
+        ("0,1\n1,2\n", "load.csv, line 1: header '0,1' has no column 'timestamp'"),
+        ("value\n1\n", "load.csv, line 1: header 'value' has no column 'timestamp' .* separated by a comma"),
+        ("time\n1\n", "load.csv, line 1: the only column is 'time'; there must be another one with values"),
+        ("time,value,host\n0,1,a\n", "load.csv, line 1: name the column to use, as `column`, one of value, host"),
+        ("time,value\n0,1\n2015-02-26,2\n", "line 3: time '2015-02-26' is not a finite number .* as in the first row"),
+        ("time,value\n1424986973000000,1\n", "line 2: time '1424986973000000' is not in seconds or milliseconds"),
+        ("", "load.csv is empty: its first line must name its columns, e.g. 'timestamp,value'"),
         ("\n\n", "load.csv is empty"),
         ("time,value\n", "load.csv has no rows below its header"),
         ("time,value\n0,1\n0,2\n", "load.csv has a single stamp: a trace needs two"),

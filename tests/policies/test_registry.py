@@ -1,3 +1,4 @@
+import re
 import warnings
 from importlib.metadata import EntryPoint
 
@@ -109,7 +110,7 @@ def test_options_may_be_text():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"high": 1.5}, r"option 'high' cannot be 1.5: Expected float <= 1.0 \(utilisation above which"),
+        ({"high": 1.5}, r"option 'high' cannot be 1.5: Expected float <= 1.0 \(Utilisation, as a share .* above which"),
         ({"high": "lots"}, "option 'high' cannot be 'lots': Expected float"),
         ({"low": 0.9}, "low 0.9 must be below high 0.8"),
         ({"smoothing": "mild"}, "smoothing 'mild' is not known"),
@@ -134,7 +135,8 @@ def test_an_option_for_an_unknown_operator_is_refused():
 def test_options_are_listed_with_default_and_description_the_common_ones_last():
     rows = options_of(policy_class("threshold"))
     assert [row.name for row in rows] == ["high", "low", "smoothing"]
-    assert rows[0] == OptionRow("high", 0.8, "utilisation above which one executor is added")
+    text = "Utilisation, as a share from 0 to 1, above which a pool gets one more executor. "
+    assert rows[0] == OptionRow("high", 0.8, text + "Lower it to keep more in reserve for sudden load.")
     assert all(row.description for policy in policies().values() for row in options_of(policy))
     assert OptionRow("list_of", [], "") in options_of(Mine)
 
@@ -150,3 +152,28 @@ def test_options_are_listed_with_default_and_description_the_common_ones_last():
 def test_what_is_no_policy_is_refused(wrong, why):
     with pytest.raises(ConfigError, match=why):
         make_policy(wrong, GOAL)
+
+
+BUILT_IN = [(policy, row) for name, policy in policies().items() for row in options_of(policy)]
+
+
+@pytest.mark.parametrize(("policy", "row"), BUILT_IN, ids=[f"{policy.name}-{row.name}" for policy, row in BUILT_IN])
+def test_an_option_says_what_it_does_and_when_to_change_it_without_words_of_the_papers(policy, row):
+    what, _, when = row.description.partition(". ")
+    assert what[0].isupper()
+    advice = (
+        "Raise",
+        "Lower",
+        "Set",
+        "Change",
+        "Choose",
+        "Turn",
+        "Smooth",
+        "Shorten",
+        "Lengthen",
+        "Use",
+        "Try",
+        "Train",
+    )
+    assert any(word in when or word.lower() in when for word in advice)
+    assert not re.search(r"[α-ωΔ]|\bT_\w+|\bK_\w+|\beq\.|DRS|PA-SPS|Storm|StreamSwitch|replica|degree", row.description)

@@ -88,7 +88,7 @@ def test_executors_follow_the_load_up_and_down(spark, work, eventually):
         eventually(lambda: living(attachment) == 1 or None, "one executor", 200)
     before = manager_of(spark)
     options = {"high": 0.75, "low": 0.6}
-    with attach(spark, "5s/30s", max_executors=3, period="1s", options=options) as attachment:
+    with attach(spark, "5s/30s", "threshold", max_executors=3, period="1s", options=options) as attachment:
         work.costs(0.03)
         work.start()
         eventually(lambda: living(attachment) == 3 or None, "three executors under load", 200)
@@ -105,6 +105,18 @@ def test_executors_follow_the_load_up_and_down(spark, work, eventually):
     assert not attachment.attached
     assert not manager_of(spark).equals(before)
     attachment.detach()
+
+
+def test_without_a_policy_the_sla_decides(spark, work, eventually):
+    work.costs(0)
+    work.start()
+    with attach(spark, "5s/30s", "static", options={"executors": 1}, period="200ms") as attachment:
+        eventually(lambda: living(attachment) == 1 or None, "one executor", 120)
+    with attach(spark, "5s/30s", max_executors=3, period="1s") as attachment:
+        work.costs(0.03)
+        eventually(lambda: attachment.executors == 3 or None, "a decision for three executors under load", 200)
+        [*_, last] = attachment.journal.decisions()
+        assert "SLA 5s" in last.decision.reason or "more than the executors can serve" in last.decision.reason
 
 
 def test_a_policy_that_fails_is_journalled_and_the_query_goes_on(spark, work, eventually, tmp_path):

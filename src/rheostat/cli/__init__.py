@@ -13,6 +13,7 @@ from rheostat.cli.commands import (
     cluster,
     demo,
     doctor,
+    explain,
     forecast,
     forecaster,
     place,
@@ -32,6 +33,7 @@ app.command("run")(run.run_application)
 app.command("doctor")(doctor.check_spark)
 app.command("simulate")(simulate.simulate_scenario)
 app.command("policies")(policies.list_policies)
+app.command("explain")(explain.explain_journal)
 app.command("replay")(replay.replay_journal)
 app.command("plan")(plan.plan_allocation)
 app.command("place")(place.place_tasks)

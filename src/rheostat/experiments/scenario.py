@@ -16,6 +16,7 @@ from rheostat.errors import ConfigError, RheostatError
 from rheostat.experiments.scenario_errors import error_message
 from rheostat.load import shape_from, skew_from
 from rheostat.loop.options import LoopOptions
+from rheostat.policies.registry import DEFAULT_POLICY
 from rheostat.sim.model import Bursts, ClusterModel, NotNegative, OperatorModel, SimModel, SourceModel, Spec
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.topology import Operator, Source, Topology
@@ -69,7 +70,7 @@ class BudgetTable(Spec, frozen=True):
 
 
 class PolicyTable(Spec, frozen=True):
-    name: str = "threshold"
+    name: str = DEFAULT_POLICY
     options: dict[str, Any] = {}
 
 

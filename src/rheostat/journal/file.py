@@ -13,6 +13,7 @@ from rheostat.filelock import FileLock
 APPLICATION_ID = 0x52484554
 SCHEMA_VERSION = 2
 MEMORY = ":memory:"
+_SQLITE_HEADER = b"SQLite format 3\0"
 
 _SCHEMA = """
 CREATE TABLE runs (id INTEGER PRIMARY KEY, body TEXT NOT NULL);
@@ -40,8 +41,8 @@ class JournalFile:
         self.path = str(path)
         self._mutex = threading.RLock()
         self._lock: FileLock | None = None
-        if read_only and not Path(path).is_file():
-            raise JournalError(f"there is no journal at {self.path}")
+        if read_only:
+            self._check_file(Path(path))
         if not read_only and self.path != MEMORY:
             self._lock = self._locked()
         try:
@@ -79,6 +80,19 @@ class JournalFile:
             yield
         except sqlite3.Error as error:
             raise JournalError(f"journal {self.path}: {error}") from error
+
+    def _check_file(self, path: Path) -> None:
+        """Refuse what cannot be a journal, with a hint."""
+        if path.is_dir():
+            raise JournalError(f"{path} is a folder: give the journal in it, {path / 'journal.db'} if it is of a run")
+        if not path.is_file():
+            raise JournalError(f"there is no journal at {path}")
+        with path.open("rb") as file:
+            start = file.read(len(_SQLITE_HEADER))
+        if not start:
+            raise JournalError(f"journal {path} is empty: nothing was recorded")
+        if start != _SQLITE_HEADER:
+            raise JournalError(f"{path}: file is not a database, so it is no journal of Rheostat")
 
     def _locked(self) -> FileLock:
         try:

@@ -111,12 +111,17 @@ class Journal:
         rows = self._file.rows("SELECT id, body FROM runs ORDER BY id")
         return {number: msgspec.json.decode(body, type=RunRecord) for number, body in rows}
 
-    def recorded(self, run: int) -> Iterator[RecordedObservation]:
-        """The observations of one run, the oldest first."""
-        last = 0
+    def recorded(self, run: int, after: int = 0) -> Iterator[RecordedObservation]:
+        """The observations of one run, the oldest first; those after the one with the number `after`."""
+        last = after
         while rows := self._file.rows(f"{_SNAPSHOTS} WHERE run = ? AND id > ? ORDER BY id LIMIT {_PAGE}", (run, last)):
             yield from map(self._recorded, rows)
             last = rows[-1][0]
+
+    def times(self, run: int) -> list[tuple[int, float]]:
+        """The number and the time of each observation of one run, the oldest first."""
+        rows = self._file.rows("SELECT id, time_s FROM snapshots WHERE run = ? ORDER BY id", (run,))
+        return [(number, time_s) for number, time_s in rows]
 
     def last_recorded(self, count: int, before_run: int | None = None) -> list[RecordedObservation]:
         """The last `count` observations, or the last before a run, the oldest first."""

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from msgspec import Meta
 
 from rheostat.errors import LoadError
-from rheostat.load.csv_pairs import Row, read_pairs
+from rheostat.load.csv_columns import Row, read_pairs
 from rheostat.load.fields import Count, Rate, Share, Whole, checked, series
 
 Weights = npt.NDArray[np.float64]
@@ -54,7 +54,7 @@ def table(weights: npt.ArrayLike) -> Weights:
 
 def from_csv(path: str | PathLike[str]) -> Weights:
     """The counts of a file with the header `substream,count`: substreams 0 to n-1, each once."""
-    _, rows = read_pairs(path, ("substream", "count"))
+    rows = read_pairs(path, ("substream", "count"))
     counts = np.full(len(rows), np.nan)
     for row in rows:
         substream = _substream(row, len(rows))

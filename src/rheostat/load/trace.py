@@ -1,8 +1,8 @@
 """Trace: recorded input rates from CSV files, which may have gaps, repeated and unsorted stamps, and zeros."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from os import PathLike
 from typing import Literal, get_args
 
@@ -10,12 +10,17 @@ import numpy as np
 
 from rheostat.duration import Duration, human
 from rheostat.errors import LoadError, nearest
-from rheostat.load.csv_pairs import Row, number_in, read_pairs
+from rheostat.load.csv_columns import Row, number_in, read_series
 from rheostat.load.fields import Array, Period, Rate, Span, checked, series
 from rheostat.load.shape import Shape, held
+from rheostat.timestamps import EPOCH_FROM, MILLISECONDS_FROM, date_and_time, parse_iso
 
 Interpolate = Literal["step", "linear"]
 Unit = Literal["rate", "count"]
+
+_LOG = logging.getLogger("rheostat")
+_TIME_COLUMNS = ("timestamp", "time")
+_MICROSECONDS_FROM = 1e14
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +53,7 @@ class Trace(Shape):
         cls,
         path: str | PathLike[str],
         *,
+        column: str | None = None,
         unit: Unit = "rate",
         interpolate: Interpolate = "step",
         start: Duration = 0,
@@ -55,20 +61,26 @@ class Trace(Shape):
         time_scale: float = 1.0,
         rate_scale: float = 1.0,
     ) -> "Trace":
-        """The trace in a file with the header `timestamp,value` (ISO 8601) or `time,value` (seconds).
+        """The trace in a file with a column `timestamp` or `time`, and a column of values.
 
-        The earliest stamp is time 0. Rows are sorted; values with the same stamp are averaged; a missing
-        step is bridged as `interpolate` says. Stamps without a zone are taken as UTC.
+        Times are ISO 8601 text (UTC without a zone), or seconds, or milliseconds since the epoch: numbers are
+        milliseconds if all are 1e11 or more. The values are in `column`, or in the only other column there is.
+
+        The earliest time is time 0. Rows are sorted; values with the same time are averaged; missing steps are
+        filled in as `interpolate` says, and a warning is logged that tells how many.
 
         A value is tuples/s, or with `unit="count"` the tuples of one step, the usual distance between
         stamps. `start` and `length` cut out a part, in the file's own time; then time is multiplied by
         `time_scale` (the rates stay as they are) and the rates by `rate_scale`.
         """
         _known("unit", unit, get_args(Unit))
-        first, rows = read_pairs(path, ("timestamp", "value"), ("time", "value"))
-        read_time = _stamp_s if first == "timestamp" else _time_s
-        times_s, levels = _in_order(rows, read_time)
+        columns = read_series(path, _TIME_COLUMNS, column)
+        stamps_s = _stamps_s(columns.rows, columns.first)
+        times_s, levels = _in_order(stamps_s, [row.amount(columns.second) for row in columns.rows])
         step_s = _usual_step_s(times_s, path)
+        if filled := _filled(times_s, step_s, float(stamps_s.min())):
+            how = "as the sample before" if interpolate == "step" else "on a line between their neighbours"
+            _LOG.warning("%s: %s; filled in %s", path, filled, how)
         if unit == "count":
             levels = levels / step_s
         whole = cls(times_s, levels, times_s[-1] + step_s, interpolate)
@@ -137,9 +149,7 @@ def _known(what: str, word: object, words: tuple[str, ...]) -> None:
         raise LoadError(f"{what} {word!r} is unknown: {nearest(str(word), words)}")
 
 
-def _in_order(rows: list[Row], read_time: Callable[[Row], float]) -> tuple[Array, Array]:
-    stamps_s = np.array([read_time(row) for row in rows])
-    values = np.array([row.amount("value") for row in rows])
+def _in_order(stamps_s: Array, values: Sequence[float]) -> tuple[Array, Array]:
     times_s, position, count = np.unique(stamps_s, return_inverse=True, return_counts=True)
     return times_s - times_s[0], np.bincount(position, weights=values) / count
 
@@ -150,16 +160,41 @@ def _usual_step_s(times_s: Array, path: str | PathLike[str]) -> float:
     return float(np.median(np.diff(times_s)))
 
 
-def _time_s(row: Row) -> float:
+def _filled(times_s: Array, step_s: float, start_s: float) -> str | None:
+    """How many samples are missing, and where the longest gap is; None without gaps."""
+    missing = np.maximum(0.0, np.rint(np.diff(times_s) / step_s) - 1)
+    if not missing.any():
+        return None
+    longest = int(missing.argmax())
+    after_s = start_s + float(times_s[longest])
+    where = date_and_time(after_s) if after_s >= EPOCH_FROM else f"{after_s:g} s"
+    gaps = int(np.count_nonzero(missing))
+    total = int(missing.sum())
+    found = "1 sample is missing" if total == 1 else f"{total:,} samples are missing"
+    if gaps == 1:
+        return f"{found} after {where}"
+    return f"{found} in {gaps} gaps, at most {missing[longest]:.0f} at once after {where}"
+
+
+def _stamps_s(rows: Sequence[Row], column: str) -> Array:
+    """The times as written, in seconds. All are written in the way of the first."""
+    read = _iso_s if number_in(rows[0].first) is None else _number
+    stamps = np.array([read(row, column) for row in rows])
+    first = float(stamps.min())
+    if first >= _MICROSECONDS_FROM:
+        raise rows[0].wrong(column, rows[0].first, "in seconds or milliseconds since the epoch: it is too large")
+    return stamps / 1000 if first >= MILLISECONDS_FROM else stamps
+
+
+def _number(row: Row, column: str) -> float:
     number = number_in(row.first)
     if number is None:
-        raise row.wrong("time", row.first, "a finite number of seconds")
+        raise row.wrong(column, row.first, "a finite number of seconds or milliseconds, as in the first row")
     return number
 
 
-def _stamp_s(row: Row) -> float:
-    try:
-        stamp = datetime.fromisoformat(row.first)
-    except ValueError:
-        raise row.wrong("timestamp", row.first, "a date and time like 2015-02-26 21:42:53") from None
-    return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp()
+def _iso_s(row: Row, column: str) -> float:
+    stamp_s = parse_iso(row.first)
+    if stamp_s is None:
+        raise row.wrong(column, row.first, "a date and time like 2015-02-26 21:42:53, or a finite number of seconds")
+    return stamp_s

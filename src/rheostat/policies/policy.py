@@ -11,13 +11,21 @@ from rheostat.decision import Decision
 from rheostat.policies.observation import Observation
 from rheostat.sla import Goal
 
+Smoothing = Annotated[
+    str,
+    msgspec.Meta(
+        description='How measured rates and latencies are smoothed from turn to turn: "none", "window:6" (mean '
+        'of the last 6 turns) or "alpha:0.8" (80 % of the smoothed value so far and 20 % of the new one). Smooth '
+        "more if the number of executors goes up and down without need, less if it follows the load too late."
+    ),
+]
+"""An option of every policy."""
+
 
 class PolicyOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Base of every policy's options: declared once, with default, bounds and a description for the help text."""
 
-    smoothing: Annotated[
-        str, msgspec.Meta(description='how measures are smoothed: "none", "alpha:0.8" or "window:6" (DRS)')
-    ] = "none"
+    smoothing: Smoothing = "none"
 
 
 if TYPE_CHECKING:

@@ -29,6 +29,9 @@ from rheostat.sla import Goal
 
 GROUP = "rheostat.policies"
 
+DEFAULT_POLICY = Drs.name
+"""The policy of `rheostat run`, `start`, `attach` and of scenarios that name none: it aims at the SLA."""
+
 _BUILT_IN: tuple[type[Policy], ...] = (
     Static,
     Threshold,
@@ -92,7 +95,7 @@ def make_options(policy: type[Policy], options: Mapping[str, Any]) -> PolicyOpti
             raise ConfigError(f"policy {policy.name!r} has no option {option!r}; {nearest(option, fields)}")
     for option, field in fields.items():
         if field.required and option not in options:
-            raise ConfigError(f"policy {policy.name!r} needs the option {option!r}: {_description(field)}")
+            raise ConfigError(f"policy {policy.name!r} needs the option {option!r}: {_meaning(field)}")
     values = {option: _convert(policy.name, fields[option], value) for option, value in options.items()}
     try:
         made = policy.Options(**values)
@@ -147,7 +150,7 @@ def _convert(policy: str, field: msgspec.structs.FieldInfo, value: Any) -> Any:
     except msgspec.ValidationError as error:
         wanted = _choices(field) or str(error).replace("`", "")
         raise ConfigError(
-            f"policy {policy!r}: option {field.name!r} cannot be {value!r}: {wanted} ({_description(field)})"
+            f"policy {policy!r}: option {field.name!r} cannot be {value!r}: {wanted} ({_meaning(field)})"
         ) from None
 
 
@@ -160,6 +163,11 @@ def _choices(field: msgspec.structs.FieldInfo) -> str | None:
 
 def _default(field: msgspec.structs.FieldInfo) -> Any:
     return field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+
+
+def _meaning(field: msgspec.structs.FieldInfo) -> str:
+    """The first sentence of the description."""
+    return _description(field).partition(". ")[0].rstrip(".")
 
 
 def _description(field: msgspec.structs.FieldInfo) -> str:

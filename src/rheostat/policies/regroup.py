@@ -10,8 +10,10 @@ from rheostat.policies.observation import Observation
 GroupingOption = Annotated[
     Literal["osg", "load-aware", "round-robin", "batch-greedy", "keep"],
     msgspec.Meta(
-        description="how records are spread where that is free: osg, load-aware, round-robin, or batch-greedy where "
-        "there are micro-batches; keep leaves it"
+        description='How records are spread over the executors of operators without a key: "round-robin" (in '
+        'turns), "load-aware" (to the executor that was least busy), "osg" (to the one with the least work, by '
+        'what records of each value cost), "batch-greedy" (the same for whole micro-batches), or "keep" (as it '
+        'is). Use "osg" or "batch-greedy" if records differ much in cost.'
     ),
 ]
 """An option of policies."""

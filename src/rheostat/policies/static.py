@@ -19,7 +19,10 @@ class StaticOptions(PolicyOptions, frozen=True, kw_only=True):
 
     executors: Annotated[
         int | dict[str, int] | None,
-        msgspec.Meta(description="executors of every operator, or of each by its name; left out: as at the start"),
+        msgspec.Meta(
+            description='Number of executors of every operator, or of each by its name ({"split": 2}). Left out, '
+            "the number at the start stays. Set it to compare with a fixed size, or to pin a size for a while."
+        ),
     ] = None
 
 

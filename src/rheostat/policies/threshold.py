@@ -21,8 +21,20 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 class ThresholdOptions(PolicyOptions, frozen=True, kw_only=True):
     """Options of the threshold policy."""
 
-    high: Annotated[Share, msgspec.Meta(description="utilisation above which one executor is added")] = 0.8
-    low: Annotated[Share, msgspec.Meta(description="utilisation below which one executor is removed")] = 0.4
+    high: Annotated[
+        Share,
+        msgspec.Meta(
+            description="Utilisation, as a share from 0 to 1, above which a pool gets one more executor. Lower it "
+            "to keep more in reserve for sudden load."
+        ),
+    ] = 0.8
+    low: Annotated[
+        Share,
+        msgspec.Meta(
+            description="Utilisation, as a share from 0 to 1, below which a pool loses one executor. Lower it if "
+            "executors are removed and soon needed again."
+        ),
+    ] = 0.4
 
     def __post_init__(self) -> None:
         if self.low >= self.high:

@@ -35,13 +35,26 @@ def test_one_model_is_shown_as_a_table_and_a_picture(run, trace: Path, tmp_path:
     assert picture.stat().st_size > 10_000
 
 
-def test_a_gap_in_the_file_is_filled(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_gap_in_the_file_is_filled_and_told(run, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:  # type: ignore[no-untyped-def]
     path = tmp_path / "gap.csv"
     seconds = [second for second in range(60) if second != 30]
     path.write_text("time,value\n" + "\n".join(f"{second},5" for second in seconds))
     code, out, _ = run("forecast", str(path), "--model", "basic", "--window", "20", "--horizon", "10", "--json")
     assert code == 0
+    assert "gap.csv: 1 sample is missing after 29 s" in caplog.text
     assert json.loads(out)[0]["origins"] == 4  # 60 samples: the gap was filled
+
+
+def test_one_of_several_columns_is_named(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "wide.csv"
+    rows = [f"{1769860800000 + 60000 * minute},h,{minute % 7},0" for minute in range(60)]
+    path.write_text("time,host,requests,errors\n" + "\n".join(rows))
+    few = ("--model", "basic", "--window", "20", "--horizon", "10", "--json")
+    code, out, _ = run("forecast", str(path), *few, "--column", "requests")
+    assert (code, json.loads(out)[0]["origins"]) == (0, 4)
+    code, _, err = run("forecast", str(path), *few)
+    assert code == 2
+    assert "name the column to use, as `column`, one of host, requests, errors" in err
 
 
 @pytest.mark.parametrize(

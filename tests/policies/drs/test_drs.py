@@ -76,8 +76,13 @@ def test_a_shortage_is_answered_by_the_fewest_executors_that_meet_t_max():
     best = min_processors(NETWORK, 0.6)
     assert estimate_s > 0.6
     assert sizes(decisions) == best.executors
-    assert "> T_max 600ms; " in decisions[0].reason
-    assert f"{best.total()} executors are the fewest predicted to meet T_max" in decisions[0].reason
+    assert "> SLA 600ms; " in decisions[0].reason
+    assert f"{best.total()} executors are the fewest predicted to keep 600ms" in decisions[0].reason
+
+
+def test_a_reason_names_the_option_where_it_replaces_the_sla():
+    [a, _] = decide(TIGHT, RATES, {"a": 3, "b": 2}, latency_s=2.0, options={"t_max": "500ms"})
+    assert "measured latency 2s > t_max 500ms; " in a.reason
 
 
 def test_a_latency_of_exactly_t_max_is_met():
@@ -90,7 +95,7 @@ def test_below_t_min_executors_are_removed_as_far_as_t_max_allows():
     decisions = decide(goal(AB, latency="1s"), RATES, plan, latency_s=latency_s, options={"t_min": "450ms"})
     assert latency_s < 0.45
     assert sizes(decisions) == min_processors(NETWORK, 1.0).executors
-    assert "< T_min 450ms; " in decisions[0].reason
+    assert "< t_min 450ms; " in decisions[0].reason
 
 
 def test_between_t_min_and_t_max_the_same_number_is_split_better():
@@ -123,7 +128,7 @@ def test_what_t_max_needs_is_not_more_than_k_max():
     wanted = goal(AB, latency="450ms", total=7)
     decisions = decide(wanted, RATES, {"a": 3, "b": 2}, latency_s=NETWORK.expected_latency_s((3, 2)))
     assert sizes(decisions) == assign_processors(NETWORK, 7).executors
-    assert "no allowed number is predicted to meet T_max" in decisions[0].reason
+    assert "no allowed number is predicted to keep 450ms" in decisions[0].reason
 
 
 def test_a_shortage_that_the_model_does_not_see_gets_one_executor_more():
@@ -356,7 +361,7 @@ def test_t_ra_passes_between_two_acts_and_before_the_first():
     [early, _] = policy.decide(start)
     assert isinstance(early, Hold)
     assert early.reason.startswith("least latency for 9 executors: scale out a 4 -> 5")
-    assert early.reason.endswith("; T_ra of 10s, 10s left: hold")
+    assert early.reason.endswith("; t_ra of 10s, 10s left: hold")
     assert not scaled(policy.decide(later(start, 9)))
     first = policy.decide(later(start, 10))
     assert scaled(first) == {"a": 5, "b": 4}
@@ -374,7 +379,7 @@ def test_t_ra_forever_only_recommends():
         [a, _] = policy.decide(later(start, turn))
         assert isinstance(a, Hold)
         assert a.reason.startswith("least latency for 9 executors: scale out a 4 -> 5")
-        assert a.reason.endswith("; T_ra is forever, this is only a recommendation: hold")
+        assert a.reason.endswith("; t_ra is forever, this is only a recommendation: hold")
 
 
 def test_t_m_passes_between_two_looks():
@@ -382,7 +387,7 @@ def test_t_m_passes_between_two_looks():
     calm = observe(AB, RATES, {"a": 5, "b": 4}, time_s=0.0)
     policy.decide(calm)
     changed = observe(AB, {"a": (10.0, 6.0), "b": (10.0, 4.0)}, {"a": 5, "b": 4}, time_s=30.0)
-    assert policy.decide(changed)[0].reason == "T_m of 1m: hold for 30s"
+    assert policy.decide(changed)[0].reason == "t_m of 1m: hold for 30s"
     assert scaled(policy.decide(later(changed, 30))) == {"a": 4, "b": 5}
 
 

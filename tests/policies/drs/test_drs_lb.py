@@ -95,7 +95,7 @@ def test_a_move_is_no_action_that_drs_waits_after():
     for time_s, now in ((0.0, plan), (5.0, moved)):
         pace.update(Observation(Snapshot(time_s, ()), Measures(5.0, {}), now))
     assert pace.why_wait() is None
-    assert pace.too_soon() == "T_ra of 10s, 5s left"
+    assert pace.too_soon() == "t_ra of 10s, 5s left"
 
 
 def test_switched_substreams_follow_one_executor_at_a_time():

@@ -31,7 +31,7 @@ def test_threshold_keeps_a_pipeline_stable_under_a_load_that_triples_and_falls(f
     inbox = tmp_path / "sentences"
     make = sentences(zipf(100, 0.9), np.random.default_rng(1))
     feeder = Feeder(inbox, load, make)
-    options = {"budget": Budget(6, most={"count": 2}), "directory": tmp_path / "run", "on": free}
+    options = {"budget": Budget(6, most={"count": 2}), "directory": tmp_path / "run", "on": free, "policy": "threshold"}
     with start(
         word_count(inbox, cost_s=COST_S, substreams=4), sla="10s/30s", listeners=[history], **options
     ) as running:

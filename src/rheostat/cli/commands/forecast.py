@@ -25,9 +25,16 @@ def forecast_trace(
     trace: Annotated[
         Path,
         typer.Argument(
-            metavar="TRACE.csv", help="Recorded rates, with columns timestamp,value or time,value.", show_default=False
+            metavar="TRACE.csv",
+            help="Recorded rates: a column timestamp or time (ISO, or seconds or milliseconds since the epoch), and a "
+            "column of values.",
+            show_default=False,
         ),
     ],
+    column: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The column with the values, if there are several.", show_default=False),
+    ] = None,
     model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}, or all.")] = "all",
     window: Annotated[int, typer.Option(min=1, help="Samples before each forecast that the model sees.")] = 100,
     horizon: Annotated[int, typer.Option(min=1, help="Samples that each forecast covers.")] = 30,
@@ -44,7 +51,7 @@ def forecast_trace(
     """Forecast a recorded load from many points in time, each from earlier samples only, and score the forecasts."""
     if picture is not None:
         check_picture(picture)
-    series = samples_of(Trace.from_csv(trace))
+    series = samples_of(Trace.from_csv(trace, column=column))
     models = _installed_models(seed) if model == "all" else [make_model(model, seed)]
     forecasters = [Forecaster(each, level=level) for each in models]
     rollings = _roll_all(forecasters, series, window, horizon, stride or horizon)

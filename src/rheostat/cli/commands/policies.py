@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from rheostat.policies.registry import options_of, policies, policy_class
+from rheostat.policies.registry import DEFAULT_POLICY, options_of, policies, policy_class
 
 
 def list_policies(
@@ -19,7 +19,8 @@ def list_policies(
     if name is None:
         table = Table("policy", "what it does", box=None)
         for policy_name, policy in sorted(policies().items()):
-            table.add_row(policy_name, policy.summary)
+            default = " (default)" if policy_name == DEFAULT_POLICY else ""
+            table.add_row(policy_name + default, policy.summary)
         console.print(table)
         return
     policy = policy_class(name)

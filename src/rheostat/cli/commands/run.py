@@ -17,7 +17,7 @@ from rheostat.cli.spark_target import ClusterFolder, Master, check_target, open_
 from rheostat.duration import positive_seconds
 from rheostat.errors import ConfigError
 from rheostat.loop.options import LoopOptions
-from rheostat.policies.registry import make_policy
+from rheostat.policies.registry import DEFAULT_POLICY, make_policy
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.topology import Topology
 
@@ -30,7 +30,7 @@ def run_application(
         ),
     ],
     sla: Annotated[str, typer.Option(help="Latency and window of the SLA, e.g. 2s/10s.")],
-    policy: Annotated[str, typer.Option(help="Policy name; `rheostat policies` lists them.")] = "threshold",
+    policy: Annotated[str, typer.Option(help="Policy name; `rheostat policies` lists them.")] = DEFAULT_POLICY,
     option: PolicyOptionTexts = None,
     master: Master = None,
     folder: ClusterFolder = None,

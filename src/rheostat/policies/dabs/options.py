@@ -17,22 +17,48 @@ Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
 class DabsOptions(PolicyOptions, frozen=True, kw_only=True):
     """Options of DABS-Storm. The paper gives neither Δ nor the reservations."""
 
-    sample: Annotated[Duration, Meta(description="from one sample of the counters to the next")] = "10s"
+    sample: Annotated[
+        Duration,
+        Meta(
+            description="Time from one reading of the counters to the next, as a duration. Shorten it to see a "
+            "rising load earlier, lengthen it if readings are noisy."
+        ),
+    ] = "10s"
     iteration: Annotated[
-        Duration, Meta(description="Δ: how far regressions look back, and how far ahead; a multiple of sample")
+        Duration,
+        Meta(
+            description="Time that trends of the load are fitted to, and how far ahead they are continued, as a "
+            "duration: a multiple of `sample`, three times or more. Set it to about the time until a change of size "
+            "takes effect."
+        ),
     ] = "60s"
-    weight: Annotated[Share, Meta(description="λ: how much of the used or reserved processor is counted on")] = 0.3
+    weight: Annotated[
+        Share,
+        Meta(
+            description="Share, above 0 and up to 1, of the processor time used by an executor or reserved for it "
+            "that is counted on for the coming load. Lower it if executors turn out slower than planned."
+        ),
+    ] = 0.3
     beta: Annotated[
-        Share, Meta(description="β: scale in when the ideal degree is below this share of the present one")
+        Share,
+        Meta(
+            description="Share of the present executors, above 0 and up to 1: fewer are used once fewer than that "
+            "are needed. Lower it if executors are removed and soon needed again."
+        ),
     ] = 0.8
     combine: Annotated[
         Literal["max", "min"],
         Meta(
-            description='what counts of an operator\'s own trend and its parents\' outputs: "max" (cautious) or "min"'
+            description="Which estimate of the coming load counts, that of the operator itself or that of the "
+            'operators before it: "max" (the higher, cautious) or "min". Choose "min" if too many executors are used.'
         ),
     ] = "max"
     reservation: Annotated[
-        Share | dict[str, Share], Meta(description="share of a core reserved for an executor, or by operator")
+        Share | dict[str, Share],
+        Meta(
+            description="Share of a core that one executor is guaranteed, above 0 and up to 1, or by operator "
+            '({"split": 0.5}). Set it if executors share cores with other programs.'
+        ),
     ] = 1.0
     grouping: GroupingOption = "osg"
 

@@ -25,7 +25,7 @@ _FULL_SHARE = 0.95
 class Dabs(Policy[DabsOptions]):
     """AUTOSCALE+ for the number of executors, with OSG to spread the records over them."""
 
-    summary = "regressions over the topology set degrees ahead of the load, OSG balances (DABS-Storm)"
+    summary = "scales ahead of the load by trends along the topology, and spreads records by their cost (DABS-Storm)"
 
     def __init__(self, goal: Goal, options: DabsOptions | None = None) -> None:
         super().__init__(goal, options)

@@ -54,7 +54,7 @@ def _diagnosis(
 class DrsLb(Policy[DrsLbOptions]):
     """DRS decides how many executors there are, StreamSwitch which substreams they serve."""
 
-    summary = "DRS, and StreamSwitch's load balance of substreams while it holds (DRS-LB)"
+    summary = "as drs, and moves substreams between executors while their number stays (DRS-LB)"
 
     def __init__(self, goal: Goal, options: DrsLbOptions | None = None) -> None:
         super().__init__(goal, options)

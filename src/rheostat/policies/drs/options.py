@@ -8,7 +8,7 @@ import msgspec
 
 from rheostat.duration import Duration, human, positive_seconds, seconds
 from rheostat.errors import ConfigError
-from rheostat.policies.policy import PolicyOptions
+from rheostat.policies.policy import PolicyOptions, Smoothing
 from rheostat.sla import Goal
 
 FOREVER = "forever"
@@ -29,57 +29,103 @@ class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
 
     problem: Annotated[
         Literal["auto", "k_max", "t_max"],
-        Meta(description="k_max: least latency with K_max executors (6); t_max: fewest executors within T_max (8)"),
+        Meta(
+            description='What is wanted: "t_max" (as few executors as keep the latency), "k_max" (the least '
+            'latency with a fixed number of executors), or "auto" (the first if there is an end-to-end SLA). Choose '
+            '"k_max" if the executors are paid for anyway.'
+        ),
     ] = "auto"
     k_max: Annotated[
-        Whole | None, Meta(description="K_max, the most executors in all; left out: the budget's total")
+        Whole | None,
+        Meta(
+            description="Most executors of all operators together. Left out, the budget's total. Set it to stay "
+            "below the budget."
+        ),
     ] = None
     t_max: Annotated[
-        Duration | None, Meta(description="T_max, the latency to keep; left out: that of the end-to-end SLA")
+        Duration | None,
+        Meta(
+            description="Latency to keep, end to end, as a duration. Left out, that of the end-to-end SLA. Set it "
+            "below the SLA's to have a reserve."
+        ),
     ] = None
     t_min: Annotated[
-        Duration | None, Meta(description="T_min, the latency below which executors are removed; left out: 0.45 T_max")
+        Duration | None,
+        Meta(
+            description="Measured latency, as a duration, below which executors may be removed. Left out, 45 % of "
+            "the latency to keep. Raise it to save executors earlier, lower it if they are removed and soon needed "
+            "again."
+        ),
     ] = None
     t_ra: Annotated[
         Duration,
-        Meta(description='T_ra, the least time between two actions, and before the first; "forever" only recommends'),
+        Meta(
+            description='Least time between two actions, and before the first one, as a duration. "forever" only '
+            "recommends and changes nothing. Raise it if actions are expensive, for example because of large state."
+        ),
     ] = 0
-    t_m: Annotated[Duration, Meta(description="T_m, the time between two decisions; 0: every turn of the loop")] = 0
+    t_m: Annotated[
+        Duration,
+        Meta(
+            description="Least time between two decisions, as a duration; 0 decides at every turn of the loop. "
+            "Raise it for calmer decisions without a slower loop."
+        ),
+    ] = 0
     model: Annotated[
         Literal["auto", "mmk", "gigk", "microbatch"],
-        Meta(description="queueing model; auto: microbatch where there are batches, gigk where variation is measured"),
+        Meta(
+            description='How the time that records wait is computed: "mmk" (random arrivals and service), "gigk" '
+            '(with the measured variation of both), "microbatch" (records are processed in batches), or "auto" (by '
+            "what is measured). Change it only to compare models."
+        ),
     ] = "auto"
     arrivals: Annotated[
         Literal["routed", "measured"],
-        Meta(description="routed: from the rate at the sources and the shares that streams carry on; measured (DRS)"),
+        Meta(
+            description='Where the input rate of an operator comes from: "routed" (the rate at the sources, '
+            'carried on along the streams, so that a bottleneck does not hide the load behind it) or "measured" (at '
+            'the operator itself). Choose "measured" if the share of records that operators pass on changes quickly.'
+        ),
     ] = "routed"
     sum_over: Annotated[
         Literal["results", "tuples"],
         Meta(
-            description="what latency counts with micro-batches. results: the way of a result, which is what an SLA "
-            "measures; tuples: every tuple that a record leads to (DRS eq. 4)"
+            description='What the latency of micro-batches counts: "results" (the way to a result, as the SLA '
+            'does) or "tuples" (every record that an input record leads to). Change it only to compare with the '
+            "published method."
         ),
     ] = "results"
     surge: Annotated[
         bool,
         Meta(
-            description="where executors are too few, also count a rise that smoothing still hides, and the backlog "
-            "beyond T_max as load to be drained until the next action"
+            description="Whether a rising load is answered at once: the newest rate counts as well as the smoothed "
+            "one, and a backlog beyond the latency to keep is drained until the next action. Turn it off if short "
+            "peaks cause more executors than they are worth."
         ),
     ] = True
     correction: Annotated[
         Literal["ratio", "regression", "none"],
-        Meta(description="how estimates become predictions: by measured/estimated, or a line through the last ones"),
+        Meta(
+            description='How the computed latency is adjusted to the measured one: "ratio" (by their present '
+            'ratio), "regression" (by a line through the last 30 pairs) or "none". Try "regression" if the '
+            "predictions in `rheostat explain` stay wrong."
+        ),
     ] = "ratio"
     margin: Annotated[
-        Share, Meta(description="the share of the service rate that is not counted on (StreamSwitch's ε); DRS has 0")
+        Share,
+        Meta(
+            description="Share of the measured capacity of an executor, from 0 to below 1, that is kept in "
+            "reserve. Raise it if the SLA is missed when load rises, lower it to run with fewer executors."
+        ),
     ] = 0.2
     reallocation_cost: Annotated[
-        Duration, Meta(description="seconds of work lost by an action, to be outweighed until the next possible one")
+        Duration,
+        Meta(
+            description="Time for which an action stops the pipeline, as a duration: an action is taken only if it "
+            "gains more. Set it to what actions cost in your pipeline; more state, more time."
+        ),
     ] = "500ms"
-    smoothing: Annotated[
-        str, Meta(description='how measures are smoothed: "none", "alpha:0.8" (α) or "window:6" (w)')
-    ] = "window:3"
+    smoothing: Smoothing = "window:3"
 
 
 class DrsLbOptions(DrsOptions, frozen=True, kw_only=True):
@@ -90,19 +136,55 @@ class DrsLbOptions(DrsOptions, frozen=True, kw_only=True):
 
     substreams: Annotated[
         Literal["spread", "switched"],
-        Meta(description="how they follow a change of size: all spread evenly by load, or one executor at a time"),
+        Meta(
+            description='How substreams follow a change of size: "spread" (all of them evenly by load) or '
+            '"switched" (one executor at a time, with few moves). Choose "switched" if moving state is expensive.'
+        ),
     ] = "spread"
-    balance: Annotated[bool, Meta(description="whether substreams are rebalanced while DRS holds")] = True
+    balance: Annotated[
+        bool,
+        Meta(
+            description="Whether substreams are moved between executors while the number of executors stays. Turn "
+            "it off if moves disturb more than the imbalance."
+        ),
+    ] = True
 
-    l: Annotated[Duration | None, Meta(description="l of streamswitch, the alert threshold of measured latency")] = None  # noqa: E741
-    L: Annotated[Duration | None, Meta(description="L of streamswitch, the latency bound of every operator")] = None
-    T: Annotated[Duration | None, Meta(description="T of streamswitch, the window of rates and latencies")] = None
-    delta: Annotated[Duration | None, Meta(description="δ of streamswitch, the time slot")] = None
+    l: Annotated[  # noqa: E741
+        Duration | None,
+        Meta(
+            description="Latency of an executor, as a duration, from which it counts as overloaded if its load is "
+            "too high as well. Left out, a tenth of `L` or more. Raise it if substreams are moved without need."
+        ),
+    ] = None
+    L: Annotated[
+        Duration | None,
+        Meta(
+            description="Latency that every operator has to keep, as a duration. Left out, its SLA, or its share "
+            "of the end-to-end SLA. Set it if operators need bounds other than the SLA's."
+        ),
+    ] = None
+    T: Annotated[
+        Duration | None,
+        Meta(
+            description="Time over which rates and latencies of executors are averaged, as a duration. Left out, "
+            "the window of the SLA. Lengthen it if substreams are moved to and fro."
+        ),
+    ] = None
+    delta: Annotated[
+        Duration | None,
+        Meta(
+            description="Time between two looks at the executors, as a duration that is a multiple of the loop's "
+            "period. Left out, the shortest that is no shorter than a batch. Lengthen it for calmer decisions."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class DrsLimits:
-    """The options in seconds and executors. `t_max_s` is None in problem (6), `k_max` may be so in problem (8)."""
+    """The options in seconds and executors. `t_max_s` is None in problem (6), `k_max` may be so in problem (8).
+
+    `from_sla` says that `t_max_s` is the latency of the end-to-end SLA.
+    """
 
     k_max: int | None
     t_max_s: float | None
@@ -111,6 +193,7 @@ class DrsLimits:
     t_m_s: float
     cost_s: float
     surge: bool = True
+    from_sla: bool = True
 
 
 def limits_of(options: DrsOptions, goal: Goal) -> DrsLimits:
@@ -125,6 +208,7 @@ def limits_of(options: DrsOptions, goal: Goal) -> DrsLimits:
         t_m_s=seconds(options.t_m, "t_m"),
         cost_s=seconds(options.reallocation_cost, "reallocation_cost"),
         surge=options.surge,
+        from_sla=options.t_max is None,
     )
 
 
@@ -133,10 +217,12 @@ def _k_max(options: DrsOptions, goal: Goal) -> int | None:
     k_max = total if options.k_max is None else min(options.k_max, total or options.k_max)
     if k_max is not None and k_max < needed:
         raise ConfigError(f"k_max {k_max} is below the {needed} executors that the operators need at least")
-    if k_max is None and (options.problem == "k_max" or _sla_s(options, goal) is None):
+    if k_max is None and options.problem == "k_max":
+        raise ConfigError("drs needs k_max for problem 'k_max': give it, or a budget's total")
+    if k_max is None and _sla_s(options, goal) is None:
         raise ConfigError(
-            "drs needs k_max (or a budget's total), or t_max (or an end-to-end SLA): "
-            f"for problem {options.problem!r} neither says how many executors to use"
+            "drs needs an end-to-end SLA (or the option t_max), or a total number of executors (the budget's, or the "
+            "option k_max); without either, name another policy, for example 'threshold', which follows utilisation"
         )
     return k_max
 

@@ -42,16 +42,16 @@ class Pacing:
         if self._whole_periods < self._smoothed_over:
             return "the measures still cover time before the last action: hold"
         if self._now_s - self._decided_s < self._t_m_s - _ROUNDING_S:
-            return f"T_m of {human(self._t_m_s)}: hold for {human(self._decided_s + self._t_m_s - self._now_s)}"
+            return f"t_m of {human(self._t_m_s)}: hold for {human(self._decided_s + self._t_m_s - self._now_s)}"
         self._decided_s = self._now_s
         return None
 
     def too_soon(self) -> str | None:
         """Why there may be no action now, or None."""
         if math.isinf(self._t_ra_s):
-            return "T_ra is forever, this is only a recommendation"
+            return "t_ra is forever, this is only a recommendation"
         wait_s = self._action_s + self._t_ra_s - self._now_s
-        return f"T_ra of {human(self._t_ra_s)}, {human(wait_s)} left" if wait_s > _ROUNDING_S else None
+        return f"t_ra of {human(self._t_ra_s)}, {human(wait_s)} left" if wait_s > _ROUNDING_S else None
 
     def horizon_s(self, interval_s: float) -> float:
         """From an action now until the next possible one."""

@@ -22,7 +22,7 @@ _NAMED = 6
 class Drs(Policy[DrsOptions]):
     """Least latency with K_max executors, or fewest executors within T_max, by a model of the network of queues."""
 
-    summary = "puts executors where a model of queues says they help most (DRS)"
+    summary = "as few executors as keep the SLA, where a model of queues says they help most (DRS)"
 
     def __init__(self, goal: Goal, options: DrsOptions | None = None) -> None:
         super().__init__(goal, options)

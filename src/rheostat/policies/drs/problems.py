@@ -118,7 +118,7 @@ class LeastLatency:
         if wanted.executors == situation.running.executors:
             return Proposal(situation.running, f"{why}, which is what runs: hold")
         if situation.running.total() > k_max:
-            return Proposal(wanted, f"{executors(situation.running.total())} run, K_max is {k_max}; {why}")
+            return Proposal(wanted, f"{executors(situation.running.total())} run, k_max is {k_max}; {why}")
         return _rearranged(situation, wanted, why, self._cost_s)
 
 
@@ -128,16 +128,17 @@ class FewestExecutors:
     def __init__(self, limits: DrsLimits) -> None:
         assert limits.t_max_s is not None
         self._t_max_s, self._t_min_s = limits.t_max_s, limits.t_min_s
+        self._limit = f"{'SLA' if limits.from_sla else 't_max'} {human(limits.t_max_s)}"
         self._k_max, self._cost_s, self._surge = limits.k_max, limits.cost_s, limits.surge
 
     def solve(self, situation: Situation) -> Proposal:
         if situation.latency_s() > self._t_max_s:
-            return self._more(situation, f"{situation.described()} > T_max {human(self._t_max_s)}")
+            return self._more(situation, f"{situation.described()} > {self._limit}")
         if situation.overloaded():
             return self._more(situation, f"{situation.described()}, but the load is more than the executors can serve")
         if situation.measured_below(self._t_min_s):
-            return self._fewer(situation, f"{situation.described()} < T_min {human(self._t_min_s)}")
-        return self._otherwise(situation, f"{situation.described()} <= T_max {human(self._t_max_s)}")
+            return self._fewer(situation, f"{situation.described()} < t_min {human(self._t_min_s)}")
+        return self._otherwise(situation, f"{situation.described()} <= {self._limit}")
 
     def _more(self, situation: Situation, trigger: str) -> Proposal:
         """MinProcessors; never fewer than now while latency is too high."""
@@ -166,7 +167,7 @@ class FewestExecutors:
         total = situation.running.total()
         wanted, why = self._least(situation.network, situation.line, situation.within(self._k_max))
         if wanted.total() >= total:
-            return self._otherwise(situation, f"{trigger}, but fewer executors would exceed T_max")
+            return self._otherwise(situation, f"{trigger}, but fewer executors would exceed {human(self._t_max_s)}")
         now_s, then_s = situation.latency_s(), situation.predicted_s(wanted)
         if unaffordable := why_not_affordable(now_s, then_s, self._t_max_s, self._cost_s, situation.horizon_s):
             return Proposal(situation.running, f"{trigger}, but {unaffordable}: hold")
@@ -190,19 +191,19 @@ class FewestExecutors:
             wanted = min_processors(network, line.estimate_s(self._t_max_s), k_max)
         except InfeasibleError:
             return self._best_without_t_max(network, k_max)
-        return wanted, f"{executors(wanted.total())} are the fewest predicted to meet T_max"
+        return wanted, f"{executors(wanted.total())} are the fewest predicted to keep {human(self._t_max_s)}"
 
     def _best_without_t_max(self, network: Network, k_max: int | None) -> tuple[ExecutorAllocation, str]:
         """T_max is out of reach by prediction: use all of K_max, or what the model alone asks for without a K_max."""
         if k_max is not None:
             wanted, why = best_division(network, k_max)
-            return wanted, f"no allowed number is predicted to meet T_max; {why}"
+            return wanted, f"no allowed number is predicted to keep {human(self._t_max_s)}; {why}"
         share = servable_share(network)
         bearable = network if share == 1 else with_share(network, 0.9 * share)
         limit_s = max(self._t_max_s, 2 * bearable.floor_s())
         wanted = min_processors(bearable, limit_s)
-        why = f"no number is predicted to meet T_max; {executors(wanted.total())} are the fewest by the model alone"
-        return wanted, why
+        unmet = f"no number is predicted to keep {human(self._t_max_s)}"
+        return wanted, f"{unmet}; {executors(wanted.total())} are the fewest by the model alone"
 
 
 def best_division(network: Network, k_max: int) -> tuple[ExecutorAllocation, str]:

@@ -21,27 +21,51 @@ class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
     "load-aware".
     """
 
-    td: Annotated[Duration, Meta(description="td, the time between two decisions, and how far ahead to forecast")] = (
-        "30s"
-    )
-    sample: Annotated[Duration, Meta(description="how long the input is counted for one sample")] = "1s"
+    td: Annotated[
+        Duration,
+        Meta(
+            description="Time between two decisions, as a duration, and how far ahead the input is forecast. "
+            "Shorten it to follow the load more closely, but not below the time that executors take to start."
+        ),
+    ] = "30s"
+    sample: Annotated[
+        Duration,
+        Meta(
+            description="Time over which arriving records are counted for one sample of the forecast, as a "
+            "duration. Lengthen it if the input comes in bursts that should not be forecast."
+        ),
+    ] = "1s"
     window: Annotated[
-        int, Meta(ge=2, description="samples that a forecast is made from; no less than those of one td")
+        int,
+        Meta(
+            ge=2,
+            description="Number of past samples that a forecast is made from; at least those of one `td` are used. "
+            "Raise it to more than two recurrences if the load repeats itself, for example every hour.",
+        ),
     ] = 100
     pool: Annotated[
         Annotated[int, Meta(ge=1)] | None,
         Meta(
-            description="replicas in the pool of each operator, all of them started: what is not active is kept warm; "
-            "left out: as many as the budget allows, and as many warm ones as at the start"
+            description="Number of executors of each operator that are kept started; those without work stay warm. "
+            "Left out, as many as the budget allows may work, and as many stay warm as at the start. Set it if "
+            "starting executors takes too long."
         ),
     ] = None
     headroom: Annotated[
         float,
-        Meta(ge=0, le=10, description="share of replicas on top of the model's; PA-SPS has 0, and runs close to full"),
+        Meta(
+            ge=0,
+            le=10,
+            description="Share of executors on top of what the forecast needs, from 0 to 10; 0.2 is 20 % more. "
+            "Raise it if the backlog grows at each peak.",
+        ),
     ] = 0.0
     execution_time: Annotated[
         dict[str, Duration],
-        Meta(description="et of operators by name, as calibrated before the start; afterwards it is measured"),
+        Meta(
+            description='Time that one record takes, by operator ({"split": "2ms"}), for the first decision; '
+            "afterwards it is measured. Set it if the run starts under full load."
+        ),
     ] = {}
     grouping: GroupingOption = "keep"
 
@@ -76,25 +100,42 @@ class PaSpsOptions(PspsOptions, frozen=True, kw_only=True):
     predictor: Annotated[
         str,
         Meta(
-            description="forecasting model: ann, linear, fft, forest, basic (PA-SPS), "
-            "select (for a load that recurs, with a window of more than two recurrences), or another one"
+            description='Forecasting model: "ann", "linear", "fft", "forest", "basic" (as the last interval), '
+            '"select" (the best for a load that recurs), or another one. `rheostat forecast` compares them on a '
+            "recorded load: change it to the one that fits yours."
         ),
     ] = "ann"
     lead: Annotated[
         Duration,
         Meta(
-            description="how much further than td to forecast, for the busiest td: replicas are ready before a peak. "
-            '"auto": as long as executors take to start, which is nothing for warm ones'
+            description="How much further than `td` to forecast, as a duration, so that executors are ready before "
+            'a peak. "auto" is as long as executors take to start, as measured. Set it if that is known better.'
         ),
     ] = AUTO
     plan_for: Annotated[
         Literal["mean", "high"],
-        Meta(description='which input to plan for: the one expected ("mean"), or one that is seldom exceeded ("high")'),
+        Meta(
+            description='Which input to be ready for: "mean" (the expected one) or "high" (the upper bound of the '
+            'forecast). Choose "high" if a missed SLA costs more than spare executors.'
+        ),
     ] = "mean"
     level: Annotated[
-        float, Meta(gt=0, lt=1, description='the probability behind "high": of a value between low and high')
+        float,
+        Meta(
+            gt=0,
+            lt=1,
+            description="Probability, between 0 and 1, that the input lies between the bounds of the forecast; "
+            'used with `plan_for` "high". Raise it for more reserve.',
+        ),
     ] = 0.8
-    seed: Annotated[int, Meta(ge=0, description="seed of the predictors that draw")] = 0
+    seed: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Random seed of the forecasting models that need one, a whole number. Change it to see how "
+            "much depends on chance.",
+        ),
+    ] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -132,7 +132,7 @@ class ReplicasByForecast(Policy[AnyPspsOptions]):
 class Psps(ReplicasByForecast[PspsOptions]):
     """Expects of the next interval what the last one brought."""
 
-    summary = "replicas for an input as in the last interval, and for what is queued (PSPS)"
+    summary = "executors for an input as in the last interval, and for the backlog (PSPS)"
 
     def _made_forecaster(self) -> Forecaster:
         return Forecaster(make_model("basic"))
@@ -141,7 +141,7 @@ class Psps(ReplicasByForecast[PspsOptions]):
 class PaSps(ReplicasByForecast[PaSpsOptions]):
     """Expects what a forecasting model says, and looks as far ahead as executors take to start."""
 
-    summary = "replicas for a forecast of the input, and for what is queued (PA-SPS)"
+    summary = "executors for a forecast of the input, and for the backlog (PA-SPS)"
 
     def __init__(self, goal: Goal, options: PaSpsOptions | None = None) -> None:
         super().__init__(goal, options)

@@ -8,7 +8,7 @@ import msgspec
 from rheostat.decision import Decision
 from rheostat.describe import executors, resize
 from rheostat.policies.observation import SETTLING, Observation, PoolView
-from rheostat.policies.policy import Policy, PolicyOptions
+from rheostat.policies.policy import Policy, PolicyOptions, Smoothing
 from rheostat.policies.qlearning.table import read_table
 from rheostat.sla import Goal
 
@@ -20,17 +20,19 @@ class QLearningOptions(PolicyOptions, frozen=True, kw_only=True):
 
     table: Annotated[
         str | dict[str, Any],
-        Meta(description="the learned table, by operator: a JSON file, as `qlearning.train` and `write_table` make it"),
+        Meta(
+            description="What was learned: for each operator the number of executors by input rate, as a JSON file "
+            "made with `qlearning.train` and `write_table`. Train it again when records take more or less work than "
+            "before."
+        ),
     ]
-    smoothing: Annotated[str, Meta(description='how the input rate is smoothed: "none", "alpha:0.8" or "window:6"')] = (
-        "window:3"
-    )
+    smoothing: Smoothing = "window:3"
 
 
 class QLearning(Policy[QLearningOptions]):
     """Gives each pool the executors that were worth most at its input rate. Queues are not considered."""
 
-    summary = "the degree that reinforcement learning found for the input rate (baseline of DABS-Storm)"
+    summary = "the number of executors that was learned for the input rate (baseline of DABS-Storm)"
 
     def __init__(self, goal: Goal, options: QLearningOptions) -> None:
         super().__init__(goal, options)

@@ -17,52 +17,155 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 class RaStreamOptions(PolicyOptions, frozen=True, kw_only=True):
     """`scaling` is the policy that sizes the pools; all other options are about placement."""
 
-    scaling: Annotated[str, Meta(description="the policy that sizes the pools")] = "static"
-    scaling_options: Annotated[dict[str, Any], Meta(description="options of that policy")] = {}
+    scaling: Annotated[
+        str,
+        Meta(
+            description="Policy that decides how many executors there are, by its name; this one only places them. "
+            'Set it to have the numbers follow the load, for example "drs".'
+        ),
+    ] = "static"
+    scaling_options: Annotated[
+        dict[str, Any],
+        Meta(
+            description="Options of the policy named in `scaling`, by name. Set them as you would for that policy "
+            "alone."
+        ),
+    ] = {}
     algorithm: Annotated[
         Literal["ra-stream", "annealing", "even", "sp-ant", "metis"],
-        Meta(description="how executors are placed on nodes; the others are for comparison"),
+        Meta(
+            description='How executors are placed on nodes: "ra-stream" (few nodes, much traffic within them), or '
+            'to compare with it "annealing", "even", "sp-ant" or "metis". Change it only for comparisons.'
+        ),
     ] = "ra-stream"
-    t_under: Annotated[Share, Meta(description="T_under, the utilisation below which a node is too empty")] = 0.60
-    t_over: Annotated[Share, Meta(description="T_over, the utilisation above which a node is too full")] = 0.75
-    alpha: Annotated[Share, Meta(description="α (and γ), the weight of the processor in a node's utilisation")] = 0.50
-    beta: Annotated[Share, Meta(description="β (and δ), the weight of memory; I/O has the rest")] = 0.35
-    epsilon: Annotated[Share, Meta(description="ε, the weight of the cut against the balance of subgraphs")] = EPSILON
+    t_under: Annotated[
+        Share,
+        Meta(
+            description="Utilisation of a node, as a share from 0 to 1, below which it counts as too empty and a "
+            "new placement is computed. Lower it if executors are moved too often at low load."
+        ),
+    ] = 0.60
+    t_over: Annotated[
+        Share,
+        Meta(
+            description="Utilisation of a node, as a share from 0 to 1, above which it counts as too full and a "
+            "new placement is computed. Lower it to keep more in reserve on each node."
+        ),
+    ] = 0.75
+    alpha: Annotated[
+        Share,
+        Meta(
+            description="Weight of the processor in a node's utilisation, from 0 to 1. Raise it if processors are "
+            "what your nodes run out of."
+        ),
+    ] = 0.50
+    beta: Annotated[
+        Share,
+        Meta(
+            description="Weight of memory in a node's utilisation, from 0 to 1; I/O has what it and `alpha` leave "
+            "of 1. Raise it if memory is what your nodes run out of."
+        ),
+    ] = 0.35
+    epsilon: Annotated[
+        Share,
+        Meta(
+            description="Weight, from 0 to 1, of little traffic between nodes against equal traffic within each of "
+            "them. Raise it if the network is the bottleneck."
+        ),
+    ] = EPSILON
     frame: Annotated[
-        Duration, Meta(description="st, the time over which rates are averaged, and before the first plan")
+        Duration,
+        Meta(
+            description="Time over which rates are averaged, and before the first placement, as a duration. "
+            "Lengthen it if the load varies much from minute to minute."
+        ),
     ] = "30s"
     rate_change: Annotated[
-        float, Meta(gt=0, description="the share by which the rate must have changed for a new plan")
+        float,
+        Meta(
+            gt=0,
+            description="Share by which the input rate must have changed for a new placement, above 0; 0.2 is 20 "
+            "%. Raise it if executors are moved too often.",
+        ),
     ] = 0.2
     margin: Annotated[
         Share,
         Meta(
-            description="for executors to move, the share by which the cost of communication must fall, or the part of "
-            "a node by which the load on full nodes must fall"
+            description="Least gain, as a share from 0 to 1, for which executors are moved: less traffic, or less "
+            "load on nodes that are too full. Raise it if executors are moved too often."
         ),
     ] = 0.1
     reserve: Annotated[
-        Share, Meta(description="the share by which a placement allows for more load than was measured")
+        Share,
+        Meta(
+            description="Share by which a placement allows for more load than was measured, from 0 to 1. Raise it "
+            "if nodes become too full soon after a placement."
+        ),
     ] = 0.05
     horizon: Annotated[
-        Duration, Meta(description="how long a placement is expected to last: its gain counts for that time")
+        Duration,
+        Meta(
+            description="Time for which a placement is expected to last, as a duration: its gain over that time "
+            "must outweigh the moves. Shorten it if the load changes often."
+        ),
     ] = "5m"
-    pause: Annotated[Duration, Meta(description="how long an executor pauses when it moves")] = "4s"
-    process_cost: Annotated[Duration, Meta(description="C_CP, the cost of a record between two processes")] = "200us"
-    node_cost: Annotated[Duration, Meta(description="C_CN, the cost of a record between two nodes")] = "1ms"
+    pause: Annotated[
+        Duration,
+        Meta(
+            description="Time for which an executor does not work when it is moved, as a duration. Set it to what "
+            "a move takes in your cluster."
+        ),
+    ] = "4s"
+    process_cost: Annotated[
+        Duration,
+        Meta(
+            description="Time that it costs to hand one record to another process on the same node, as a duration. "
+            "Set it to what you measured; the ratio to `node_cost` matters most."
+        ),
+    ] = "200us"
+    node_cost: Annotated[
+        Duration,
+        Meta(
+            description="Time that it costs to hand one record to another node, as a duration. Set it to what you "
+            "measured; a slow network costs more."
+        ),
+    ] = "1ms"
     processes: Annotated[
-        Count | None, Meta(description="processes on each node; left out: as many as it has slots")
+        Count | None,
+        Meta(
+            description="Number of processes on each node. Left out, as many as the node has slots. Set it if your "
+            "cluster starts fewer."
+        ),
     ] = None
-    process_executors: Annotated[Count | None, Meta(description="executors in each process; left out: any number")] = (
-        None
-    )
+    process_executors: Annotated[
+        Count | None,
+        Meta(
+            description="Number of executors in each process. Left out, any number. Set it if a process has a "
+            "fixed number of slots."
+        ),
+    ] = None
     fuse: Annotated[
-        bool, Meta(description="have neighbours in a chain share a query where all their executors are on one node")
+        bool,
+        Meta(
+            description="Whether neighbouring operators become one query when all their executors are on one node, "
+            "which saves the hand-over of records. Turn it on if hand-overs cost much of the latency."
+        ),
     ] = False
     fuse_load: Annotated[
-        Share, Meta(description="how busy executors of fused operators may be; above it they are split")
+        Share,
+        Meta(
+            description="Utilisation of the executors of fused operators, as a share from 0 to 1, above which the "
+            "operators are split again. Lower it if fused operators fall behind."
+        ),
     ] = 0.7
-    seed: Annotated[int, Meta(ge=0, description="of everything random in the search")] = 0
+    seed: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Random seed of the search for a placement, a whole number. Change it to see how much "
+            "depends on chance.",
+        ),
+    ] = 0
 
     def __post_init__(self) -> None:
         for each in (self.limits, self.costs, self.frame_s, self.horizon_s, self.pause_s):

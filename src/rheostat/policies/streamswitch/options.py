@@ -16,33 +16,51 @@ class StreamSwitchOptions(PolicyOptions, frozen=True, kw_only=True):
     `smoothing` changes nothing here."""
 
     epsilon: Annotated[
-        float, msgspec.Meta(ge=0, lt=1, description="safety margin ε: an executor is trusted with (1-ε) of its rate")
+        float,
+        msgspec.Meta(
+            ge=0,
+            lt=1,
+            description="Share of the measured capacity of an executor, from 0 to below 1, that is kept in "
+            "reserve. Raise it if latency rises before executors are added, lower it to run with fewer.",
+        ),
     ] = 0.2
     eta: Annotated[
-        float, msgspec.Meta(gt=0, le=1, description="weight η of the newest measurement in the service rate")
+        float,
+        msgspec.Meta(
+            gt=0,
+            le=1,
+            description="Weight of the newest measurement in the service rate of an executor, above 0 and up to 1. "
+            "Raise it if the cost of a record changes quickly, lower it if measurements are noisy.",
+        ),
     ] = 0.125
     l: Annotated[  # noqa: E741
         Time | None,
         msgspec.Meta(
-            description="alert threshold of measured latency; left out: a tenth of L, and at least that of an "
-            "executor as loaded as L allows, twice a service time, and twice a batch"
+            description="Latency of an executor, as a duration, from which it counts as overloaded if its load is "
+            "too high as well. Left out, a tenth of `L`, or more where records or batches take long. Raise it if "
+            "substreams are moved without need."
         ),
     ] = None
     L: Annotated[
         Time | dict[str, Time] | None,
         msgspec.Meta(
-            description="latency bound of every operator, or of each by its name; left out: its SLA, or its share "
-            "of an end-to-end one, adjusted at run time"
+            description="Latency that every operator has to keep, as a duration, or that of each by its name "
+            '({"count": "1s"}). Left out, its SLA, or its share of the end-to-end SLA, adjusted while it runs. Set '
+            "it if operators need bounds other than those."
         ),
     ] = None
     T: Annotated[
-        Time | None, msgspec.Meta(description="window of rates and latencies; left out: the window of the SLA")
+        Time | None,
+        msgspec.Meta(
+            description="Time over which rates and latencies are averaged, as a duration. Left out, the window of "
+            "the SLA. Lengthen it if substreams are moved to and fro."
+        ),
     ] = None
     delta: Annotated[
         Time | None,
         msgspec.Meta(
-            description="time slot δ, a multiple of the loop's period; left out: the shortest "
-            "that is no shorter than a batch"
+            description="Time between two looks at the executors, as a duration that is a multiple of the loop's "
+            "period. Left out, the shortest that is no shorter than a batch. Lengthen it for calmer decisions."
         ),
     ] = None
 
