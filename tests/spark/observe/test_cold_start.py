@@ -99,13 +99,16 @@ def test_with_no_cold_batches_nothing_is_cold(executors):
 
 def test_the_problem_says_how_many_batches_are_left():
     cold = ColdStart()
-    assert cold.problem("count") == (
+    assert cold.problem("count", is_work_unknown=False) == (
         "operator 'count' is warming up: its next 3 batches are no evidence of what its work costs"
     )
     cold.add(batch())
     cold.add(batch())
-    assert cold.problem("count") == (
+    assert cold.problem("count", is_work_unknown=False) == (
         "operator 'count' is warming up: its next batch is no evidence of what its work costs"
     )
     cold.add(batch())
-    assert cold.problem("count") is None
+    assert cold.problem("count", is_work_unknown=False) is None
+    assert cold.problem("count", is_work_unknown=True) == (
+        "the work of operator 'count' is unknown: its executors were cold"
+    )

@@ -336,6 +336,18 @@ def test_rows_are_counted_while_their_cost_is_unknown(runtime):
     )
 
 
+def test_what_is_unknown_is_named_also_when_a_whole_cold_start_is_between_two_readings(runtime):
+    trickle = Trickle(runtime, period_s=20.0)
+    runtime.records[:] = [record(number, 101.0 + number, 5) for number in range(4)]
+    snapshot, _ = trickle.turn(held_s=4.0, rows=5)
+    assert busy_s(snapshot) == {("split", 0): None, ("count", 0): None}
+    assert {f"the work of operator {name!r} is unknown: its executors were cold" for name in ("split", "count")} <= set(
+        snapshot.problems
+    )
+    snapshot, _ = trickle.turn(held_s=0.0)
+    assert not any("cold" in problem for problem in snapshot.problems)
+
+
 def test_a_load_from_the_very_start_is_seen_after_a_few_batches(runtime):
     trickle = Trickle(runtime)
     turns = [trickle.turn(held_s=2.0, rows=1000) for _ in range(6)]

@@ -99,5 +99,5 @@ class ApplicationMeter:
         return self._totals.latency()
 
     def problems(self) -> list[str]:
-        warming_up = self.cold_start.problem(self.name)
-        return [*self._totals.problems(), ROWS_OF_EXECUTORS, *([] if warming_up is None else [warming_up])]
+        cold = self.cold_start.problem(self.name, is_work_unknown=not self._is_busy_known)
+        return [*self._totals.problems(), ROWS_OF_EXECUTORS, *([] if cold is None else [cold])]

@@ -78,10 +78,14 @@ class ColdStart:
         self.join(executors)
         self._at_work_s += elapsed_s if executors else 0.0
 
-    def problem(self, operator: OperatorName) -> str | None:
-        """What is unknown for this reason, in words."""
+    def problem(self, operator: OperatorName, *, is_work_unknown: bool) -> str | None:
+        """What is unknown for this reason, in words.
+
+        `is_work_unknown` says that it is for some reason of this kind: the operator may be warm by now, or only others
+        that share its executors are cold.
+        """
         if not self.is_cold:
-            return None
+            return f"the work of operator {operator!r} is unknown: its executors were cold" if is_work_unknown else None
         left = max(1, self._left)
         batches = "its next batch is" if left == 1 else f"its next {left} batches are"
         return f"operator {operator!r} is warming up: {batches} no evidence of what its work costs"

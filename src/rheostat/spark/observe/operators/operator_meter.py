@@ -61,6 +61,7 @@ class OperatorMeter:
         self._attributed = self._charged = self._backlog.completed
         self._last_rows = 0
         self._is_last_evidence = False
+        self._is_work_unknown = False
         self._executor_shares: dict[int, float] = {}
         self._rows_by_executor: dict[int, float] = {}
 
@@ -126,7 +127,8 @@ class OperatorMeter:
         because executors are cold (`busy_s` is None), so is what batches cost.
         """
         self._rows_by_executor = {}
-        if busy_s is None:
+        self._is_work_unknown = busy_s is None
+        if self._is_work_unknown:
             self._costs.suspend()
         if self._tasks is None:
             return
@@ -198,8 +200,9 @@ class OperatorMeter:
             unknown.append(f"the backlog of operator {self.name!r} is unknown: its query is still starting")
         elif not self._feed.reads_streams:
             unknown.append(f"operator {self.name!r} is fused with its source: rows count as arrived when read")
-        if (warming_up := self.cold_start.problem(self.name)) is not None:
-            unknown.append(warming_up)
+        cold = self.cold_start.problem(self.name, is_work_unknown=self._is_work_unknown)
+        if cold is not None:
+            unknown.append(cold)
         elif self._sample is None:
             unknown.append(f"the work of operator {self.name!r} is unknown: none of its batches has been sampled yet")
         if self._substreams.state_bytes is not None:
