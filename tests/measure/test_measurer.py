@@ -249,3 +249,16 @@ def test_substream_loads_are_the_arrivals_between_two_snapshots_in_the_order_of_
 @pytest.mark.parametrize("now", [(5, None, 4), (5, 1, 4)])
 def test_an_operator_with_an_unknown_substream_has_no_known_loads(now):
     assert substream_loads(substreams(1, 2, 3), substreams(*now)) == {}
+
+
+def test_useful_time_is_not_bridged_over_readings_in_which_it_was_unknown():
+    """Executors that are cold work uncounted: a low utilisation after that would be wrong."""
+    *_, fourth, fifth = work(
+        snapshot(0.0, executor(0, 0, 0, 0.0), completed=0, busy_s=0.0),
+        snapshot(10.0, executor(0, 50, 50, None), completed=50, busy_s=None),
+        snapshot(20.0, executor(0, 100, 100, None), completed=100, busy_s=None),
+        snapshot(30.0, executor(0, 150, 150, 1.0), completed=150, busy_s=1.0),
+        snapshot(40.0, executor(0, 200, 200, 10.0), completed=200, busy_s=10.0),
+    )
+    assert (fourth.utilisation, fourth.service_rate, fourth.completion_rate) == (None, None, 5.0)
+    assert (fifth.utilisation, fifth.service_rate) == (0.9, pytest.approx(50 / 9))

@@ -38,6 +38,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     counts active executors, `executor_seconds` all that are paid for, including starting and standby ones.
     `saved_resources` is 1 − mean executors / executors that the peak rate needs (PA-SPS); `saved_executor_seconds` is
     the same with all paid executors. `processed_share` is the share of the arrived records that were completed.
+    `cannot_be_met` says what no policy could have achieved.
     """
 
     scenario: str
@@ -66,6 +67,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     processed_share: float | None
     prediction_errors: PredictionErrors
     operators: dict[str, OperatorResult]
+    cannot_be_met: tuple[str, ...] = ()
 
 
 def figures(cluster: Cluster, board: Scoreboard, goal: Goal, duration_s: float) -> dict[str, object]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rheostat.experiments.feasibility import why_it_cannot_be_met
 from rheostat.experiments.prediction_errors import PredictionErrorTracker
 from rheostat.experiments.result import Result, figures
 from rheostat.experiments.scenario import Scenario
@@ -67,6 +68,7 @@ def simulate(
         decisions=dict(tally.decisions),
         refused=tally.refused,
         prediction_errors=prediction.result(),
+        cannot_be_met=why_it_cannot_be_met(scenario),
         **figures(plant.cluster, board, scenario.goal, scenario.duration_s),  # type: ignore[arg-type]
     )
 

@@ -29,7 +29,8 @@ class ServiceRate:
     """Completions per useful second since something completed last.
 
     A period in which nothing completes is not used yet: its useful time counts when the next record completes.
-    Otherwise services that are longer than a period would look fast.
+    Otherwise services that are longer than a period would look fast. While the useful time is unknown records may
+    complete without it: it starts again then.
     """
 
     def __init__(self, completed: float | None = None) -> None:
@@ -38,6 +39,8 @@ class ServiceRate:
 
     def update(self, completed: float | None, busy_s: float | None) -> float | None:
         """From both cumulative counters; None when nothing new completed, or a counter is missing or fell."""
+        if busy_s is None:
+            self._completed = None
         if completed is None or busy_s is None or completed == self._completed:
             return None
         before, since_s = self._completed, self._busy_s

@@ -78,6 +78,8 @@ class _OperatorRates:
         state, time_s = snapshot.operators.get(name) or OperatorState(name), snapshot.time_s
         first, self._seen = not self._seen, True
         service_rate = self._service.update(state.completed, state.busy_s)
+        if state.busy_s is None:
+            self._busy = Counter()  # while it was unknown it may have worked uncounted
         useful = self._busy.rate(state.busy_s, time_s)
         arrival_rate = self._arrived.rate(state.arrived, time_s)
         completion_rate = self._completed.rate(state.completed, time_s)

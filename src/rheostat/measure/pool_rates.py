@@ -96,6 +96,8 @@ class _ExecutorRates:
             completed, busy_s = completed or 0, busy_s or 0.0
         self.serving = 1.0 if self.phase is ExecutorPhase.ACTIVE else 0.5
         self.phase = state.phase
+        if busy_s is None:
+            self._busy = Counter()  # while it was unknown it may have worked uncounted
         self.useful = self._busy.rate(busy_s, time_s)
         self.service_rate = self._service.update(completed, busy_s)
 

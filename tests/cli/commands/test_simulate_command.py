@@ -43,3 +43,14 @@ def test_ctrl_c_ends_quietly_with_130(run, monkeypatch: pytest.MonkeyPatch, shor
 
     monkeypatch.setattr("rheostat.cli.commands.simulate.simulate", interrupted)
     assert run("simulate", str(short)) == (130, "", "")
+
+
+def test_what_no_policy_can_achieve_is_told_before_the_run(run, short: Path) -> None:  # type: ignore[no-untyped-def]
+    text = short.read_text()
+    assert "[[sla]]" in text
+    short.write_text(text.replace("[[sla]]", '[[sla]]\nlatency = "1us"\nwindow = "10s"\n\n[[sla]]', 1))
+    code, out, err = run("simulate", str(short), "--json")
+    assert code == 0
+    (why,) = json.loads(out)["cannot_be_met"]
+    assert why.endswith("at least, without any queue: SLA 1us over 10s")
+    assert err == f"cannot be met, whatever the policy: {why}\n"

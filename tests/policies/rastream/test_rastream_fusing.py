@@ -80,6 +80,12 @@ def test_what_is_not_known_is_not_fused():
     assert fusing(CHAIN, observation, FrameMonitor(3.0), MOST_BUSY) == []
 
 
+def test_fused_operators_whose_utilisation_is_not_known_stay_fused():
+    cluster, observation, _ = seen(nodes=1, executors=1, rate=50.0)
+    observation = msgspec.structs.replace(observation, plan=fused_plan(cluster))
+    assert fusing(CHAIN, observation, FrameMonitor(3.0), MOST_BUSY) == []
+
+
 @pytest.mark.parametrize(("told", "decided"), [({"fuse": True}, ["fuse"]), ({}, [])])
 def test_the_policy_fuses_only_if_it_is_told_to_and_after_a_frame(told, decided):
     policy, cluster = make_policy("ra-stream", Goal(CHAIN), {"frame": "10s", **told}), Cluster(nodes=1, executors=1)

@@ -135,6 +135,13 @@ def test_useful_time_without_a_completion_counts_when_the_record_completes():
     assert rates.rate(0) == 0.4
 
 
+def test_records_completed_while_the_useful_time_was_unknown_do_not_count():
+    rates = ServiceRates(eta=0.125)
+    for completed, busy_s in [(0, 0.0), (100, 1.0), (5000, None), (9000, 1.5), (9100, 2.5)]:
+        rates.update([executor(0, completed, busy_s)], [0])
+    assert rates.rate(0) == 100
+
+
 def test_executors_of_different_speeds_are_told_apart():
     rates = ServiceRates(eta=0.125)
     for n in range(3):

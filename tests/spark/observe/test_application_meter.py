@@ -8,6 +8,7 @@ APPLICATION = Topology("app", [Source("queries"), Operator("application", inputs
 
 class FakeRun:
     trigger_s = 0.0
+    earlier: tuple[BatchRecord, ...] = ()
 
     def __init__(self, name: str, *batches: BatchRecord) -> None:
         self.id = self.run_id = self.name = name
@@ -31,7 +32,9 @@ def batch(rows: int, behind: int) -> BatchRecord:
 
 
 def test_all_queries_are_one_operator_and_each_is_a_stream_into_it():
-    meter = ApplicationMeter(APPLICATION, FakeQueries(FakeRun("one", batch(100, 0)), FakeRun("other", batch(10, 5))))
+    meter = ApplicationMeter(
+        APPLICATION, FakeQueries(FakeRun("one", batch(100, 0)), FakeRun("other", batch(10, 5))), cold_batches=0
+    )
     meter.look()
     meter.attribute_work({}, {}, 7.5)
     latency = Latency(10, 4.0)
@@ -48,7 +51,7 @@ def test_all_queries_are_one_operator_and_each_is_a_stream_into_it():
 
 
 def test_which_executor_did_what_is_unknown():
-    meter = ApplicationMeter(APPLICATION, FakeQueries(FakeRun("one", batch(100, 0))))
+    meter = ApplicationMeter(APPLICATION, FakeQueries(FakeRun("one", batch(100, 0))), cold_batches=0)
     meter.look()
     assert (meter.rows_by_executor(), meter.queued_by_executor(), meter.batch_to_sample) == ({}, None, None)
     assert meter.expected_work("7") == (0.0, 0.0)
@@ -59,7 +62,10 @@ def test_counters_continue_after_a_restart_of_the_driver():
     before = OperatorState("application", 130, 100, queued=30, busy_s=60.0, batch=Batch(4, 8.0, 2.0))
     streams = (StreamState("queries", "application", 130), StreamState("one", "application", 100))
     meter = ApplicationMeter(
-        APPLICATION, FakeQueries(FakeRun("one", batch(10, 25))), Snapshot(1.0, (before,), streams=streams)
+        APPLICATION,
+        FakeQueries(FakeRun("one", batch(10, 25))),
+        Snapshot(1.0, (before,), streams=streams),
+        cold_batches=0,
     )
     meter.look()
     meter.attribute_work({}, {}, 1.5)
@@ -67,3 +73,21 @@ def test_counters_continue_after_a_restart_of_the_driver():
     assert (state.arrived, state.completed, state.queued, state.busy_s) == (135, 110, 25, 61.5)
     assert state.batch == Batch(5, 10.0, 2.5)
     assert [stream.rows for stream in meter.streams()] == [135, 110]
+
+
+def test_batches_from_before_it_was_attached_have_warmed_up_an_application():
+    fresh, old = FakeRun("fresh"), FakeRun("old")
+    old.earlier = (batch(10, 0),) * 3
+    for run, is_cold in ((fresh, True), (old, False)):
+        meter = ApplicationMeter(APPLICATION, FakeQueries(run))
+        meter.look()
+        assert meter.cold_start.is_cold is is_cold
+        assert any("warming up" in problem for problem in meter.problems()) is is_cold
+
+
+def test_while_it_is_cold_its_busy_time_and_the_cost_of_its_batches_are_unknown():
+    meter = ApplicationMeter(APPLICATION, FakeQueries(FakeRun("one", batch(100, 0))))
+    meter.look()
+    meter.attribute_work({}, {}, None)
+    state = meter.state(100.0, None)
+    assert (state.completed, state.busy_s, state.batch) == (100, None, Batch(1, 2.0))

@@ -9,6 +9,7 @@ class FakeRun:
     """A run whose batches are put into `coming`."""
 
     trigger_s = 0.0
+    earlier: tuple[BatchRecord, ...] = ()
 
     def __init__(self, name: str, why: str | None = None) -> None:
         self.id, self.run_id, self.name = f"id of {name}", f"run of {name}", name

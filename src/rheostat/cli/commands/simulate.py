@@ -15,6 +15,7 @@ from rheostat.cli.progress_bar import progress_bar
 from rheostat.cli.shared_options import Json, PolicyName, PolicyOptionTexts, parse_policy_options
 from rheostat.duration import human
 from rheostat.errors import ConfigError
+from rheostat.experiments.feasibility import why_it_cannot_be_met
 from rheostat.experiments.replicate import means, replicate
 from rheostat.experiments.result import Result
 from rheostat.experiments.scenario import Scenario, read_scenario
@@ -55,8 +56,10 @@ def simulate_scenario(
 
 
 def _check(scenario: Scenario, policy: str | None, options: Options) -> None:
-    """Report errors, and that the run will be slow, before the progress bar appears."""
+    """Report errors, what no policy can achieve, and that the run will be slow, before the progress bar appears."""
     make_policy(scenario.policy if policy is None else policy, scenario.goal, options)
+    for why in why_it_cannot_be_met(scenario):
+        print(f"cannot be met, whatever the policy: {why}", file=sys.stderr)
     if not COMPILED:
         print("simulating without numba is very slow: pip install 'rheostat[sim]'", file=sys.stderr)
 

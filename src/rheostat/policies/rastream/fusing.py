@@ -25,7 +25,9 @@ def fusing(topology: Topology, observation: Observation, monitor: FrameMonitor, 
     """Splits of the groups whose utilisation was above `most_busy`, else one fusion."""
     plan = observation.plan
     groups = [tuple(map(OperatorName, group)) for group in plan.fused]
-    too_busy = [group for group in groups if _can_part(topology, group) and _work(plan, monitor, group) > most_busy]
+    too_busy = [
+        group for group in groups if _can_part(topology, group) and most_busy < _work(plan, monitor, group) < inf
+    ]
     if too_busy:
         reason = f"utilisation of the fused executors > {most_busy:.0%}: split, with executors of their own"
         return [_split(plan, group, reason) for group in too_busy]

@@ -6,7 +6,8 @@ and all queries together are one operator. Each query is a stream into it; so is
 
 from collections.abc import Mapping, Sequence
 
-from rheostat.snapshot import Latency, OperatorState, Snapshot, StreamState, SubstreamState
+from rheostat.snapshot import Batch, Latency, OperatorState, Snapshot, StreamState, SubstreamState
+from rheostat.spark.observe.cold_start import COLD_BATCHES, ColdStart
 from rheostat.spark.observe.counters import last_state
 from rheostat.spark.observe.query_progress import StreamingQueries
 from rheostat.spark.observe.query_totals import QueryTotals
@@ -20,17 +21,26 @@ class ApplicationMeter:
     """The only operator of `topology`, which has one source. Counters continue from `base`.
 
     What tasks do cannot be told from what they cost without rows: all the time that they hold executors is busy time.
+    The first `cold_batches` count as rows, but are no evidence of what they cost.
     """
 
     is_measured = True
     groupings: tuple[str, ...] = ()
     batch_to_sample: tuple[str, int] | None = None
 
-    def __init__(self, topology: Topology, queries: StreamingQueries, base: Snapshot | None = None) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        queries: StreamingQueries,
+        base: Snapshot | None = None,
+        cold_batches: int = COLD_BATCHES,
+    ) -> None:
         (self.name,), (self._source,) = topology.operators, topology.sources
+        self.cold_start = ColdStart(cold_batches)
         before = last_state(self.name, base)
         streams = () if base is None else base.streams
         self._busy_s = before.busy_s or 0.0
+        self._is_busy_known = True
         self._totals = QueryTotals(
             queries,
             completed=before.completed or 0,
@@ -41,6 +51,8 @@ class ApplicationMeter:
 
     def look(self) -> None:
         self._totals.update()
+        for batch in self._totals.finished:
+            self.cold_start.add(batch)
 
     def take_sample(self, tasks: BatchTasks) -> None:
         """Nothing is sampled."""
@@ -49,9 +61,10 @@ class ApplicationMeter:
         """Unknown."""
         return 0.0, 0.0
 
-    def attribute_work(self, numbers: Mapping[str, int], slots: Mapping[str, int], busy_s: float) -> None:
+    def attribute_work(self, numbers: Mapping[str, int], slots: Mapping[str, int], busy_s: float | None) -> None:
         """The busy time of all executors, those that have left since included, is the application's."""
-        self._busy_s += busy_s
+        self._is_busy_known = busy_s is not None
+        self._busy_s += busy_s or 0.0
 
     def rows_by_executor(self) -> Mapping[int, float]:
         """Unknown."""
@@ -67,9 +80,9 @@ class ApplicationMeter:
             arrived=totals.arrived if is_known else None,
             completed=totals.completed if is_known else None,
             queued=totals.queued if is_known else None,
-            busy_s=self._busy_s,
+            busy_s=self._busy_s if self._is_busy_known else None,
             latency=totals.latency(),
-            batch=totals.batch,
+            batch=totals.batch if self._is_busy_known else Batch(totals.batch.count, totals.batch.duration_s),
         )
 
     def substreams(self, owners: Sequence[int | None]) -> list[SubstreamState]:
@@ -86,4 +99,5 @@ class ApplicationMeter:
         return self._totals.latency()
 
     def problems(self) -> list[str]:
-        return [*self._totals.problems(), ROWS_OF_EXECUTORS]
+        cold = self.cold_start.problem(self.name, is_work_unknown=not self._is_busy_known)
+        return [*self._totals.problems(), ROWS_OF_EXECUTORS, *([] if cold is None else [cold])]

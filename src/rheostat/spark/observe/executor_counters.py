@@ -29,6 +29,10 @@ class ExecutorCounters:
         )
         self._held_s: dict[str, float] = {}
 
+    def grown_s(self, held_s: Mapping[str, float]) -> dict[str, float]:
+        """How long tasks have held each executor since the last `add_time`; 0 for one that was not seen before."""
+        return {id_: max(0.0, now_s - self._held_s.get(id_, now_s)) for id_, now_s in held_s.items()}
+
     def add_time(
         self, members: Iterable[PoolMember], held_s: Mapping[str, float], work_shares: Mapping[str, float]
     ) -> dict[str, float]:
@@ -37,7 +41,7 @@ class ExecutorCounters:
         `held_s` is how long tasks have held Spark's executors since they started, `work_shares` which share of that is
         work. What an executor did before it was first seen does not count. Returns the busy time added, by pool.
         """
-        grown_s = {id_: max(0.0, now_s - self._held_s.get(id_, now_s)) for id_, now_s in held_s.items()}
+        grown_s = self.grown_s(held_s)
         self._held_s = {id_: max(now_s, self._held_s.get(id_, now_s)) for id_, now_s in held_s.items()}
         executors = {PoolNumber(member.pool, member.number): member.executor for member in members}
         self._busy_s = {key: self._busy_s.get(key, 0.0) for key in executors}

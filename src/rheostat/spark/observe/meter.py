@@ -8,9 +8,12 @@ An operator of a topology is busy as long as its finished batches worked, which 
 busy time includes the batch under way and is a rougher estimate. An executor counts as one, whatever its number of
 slots: it is busy all the time when all its slots are. What a task costs even if it has no rows is not busy time (see
 `work_model`): it belongs to the fixed cost of a batch.
+
+While executors are cold (see `cold_start`) rows are counted, but what they cost is unknown: busy times and the costs of
+batches are None in a reading in which cold executors worked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from rheostat.clock import Clock
@@ -24,6 +27,7 @@ from rheostat.snapshot import (
     StreamState,
     SubstreamState,
 )
+from rheostat.spark.observe.cold_start import ColdStart
 from rheostat.spark.observe.counters import RowCount, merged
 from rheostat.spark.observe.executor_counters import ExecutorCounters
 from rheostat.spark.observe.executor_time import HeldTime, held_times
@@ -44,6 +48,7 @@ class AnyOperatorMeter(Protocol):
     """
 
     name: OperatorName
+    cold_start: ColdStart
 
     def look(self) -> None:
         """Find what happened since the last reading."""
@@ -67,11 +72,11 @@ class AnyOperatorMeter(Protocol):
         """Seconds that one of Spark's executors works on the batch under way, and seconds that this holds its slots."""
         ...
 
-    def attribute_work(self, numbers: Mapping[str, int], slots: Mapping[str, int], busy_s: float) -> None:
+    def attribute_work(self, numbers: Mapping[str, int], slots: Mapping[str, int], busy_s: float | None) -> None:
         """Attribute what was done since the last reading to executors.
 
         `numbers` are those of the executors in its pool, `slots` those of all executors, by Spark's ids; `busy_s` is
-        how long its pool was busy.
+        how long its pool was busy, None if that is unknown because it is cold.
         """
         ...
 
@@ -124,15 +129,22 @@ class SparkMeter:
         self._operators = {operator.name: operator for operator in operators}
         self._sampler = TaskSampler(store)
         self._executors = ExecutorCounters(base)
+        self._read_s = clock.now()
+        self._unknown: frozenset[PoolName] = frozenset()
 
     def read(self) -> Snapshot:
         book, now_s = self._state.book, self._clock.now()
         members, held = book.members(), held_times(self._store, now_s)
         operators = self._operators.values()
+        were_cold = self._cold_pools(book)
         for operator in operators:
             operator.look()
         self._sample()
-        self._count(book, members, held)
+        working = self._working(members, held)
+        for operator in operators:
+            operator.cold_start.work(working.get(book.pool_of[operator.name], ()), now_s - self._read_s)
+        self._read_s = now_s
+        self._count(book, members, held, self._judge(working, were_cold, self._cold_pools(book)))
         self._nodes.see(each.executor for each in held)
         return Snapshot(
             time_s=now_s,
@@ -157,15 +169,52 @@ class SparkMeter:
             if run_id in samples:
                 operator.take_sample(samples[run_id])
 
-    def _count(self, book: ExecutorBook, members: Sequence[PoolMember], held: Sequence[HeldTime]) -> None:
+    def _cold_pools(self, book: ExecutorBook) -> frozenset[PoolName]:
+        """The pools of which an operator is warming up."""
+        cold = (operator for operator in self._operators.values() if operator.cold_start.is_cold)
+        return frozenset(book.pool_of[operator.name] for operator in cold if operator.is_measured)
+
+    def _working(self, members: Sequence[PoolMember], held: Sequence[HeldTime]) -> dict[PoolName, set[str]]:
+        """The executors of each pool that worked since the last reading, by Spark's ids. Warm-ups are no work."""
+        grown_s = self._executors.grown_s({each.executor.id: each.held_s for each in held})
+        working: dict[PoolName, set[str]] = {}
+        for pool, _, phase, executor in members:
+            if phase in _SERVING and executor is not None and grown_s.get(executor.id):
+                working.setdefault(pool, set()).add(executor.id)
+        return working
+
+    def _judge(
+        self, working: Collection[PoolName], were_cold: frozenset[PoolName], are_cold: frozenset[PoolName]
+    ) -> frozenset[PoolName]:
+        """Find the pools whose busy time is unknown now; returns those in which the time since the last reading does
+        not count.
+
+        When a pool has become warm its counters are known at once if they were unknown, so that the next reading can be
+        compared with this one. Otherwise this one would seem to show an idle pool.
+        """
+        uncounted = (were_cold | are_cold).intersection(working)
+        self._unknown = uncounted & (are_cold | (were_cold - self._unknown))
+        return uncounted
+
+    def _count(
+        self,
+        book: ExecutorBook,
+        members: Sequence[PoolMember],
+        held: Sequence[HeldTime],
+        uncounted: frozenset[PoolName],
+    ) -> None:
         """Count what executors did since the last reading: their time, and the rows of all operators."""
-        shares = {each.executor.id: self._work_share(each, book) for each in members if each.executor is not None}
+        shares = {
+            each.executor.id: 0.0 if each.pool in uncounted else self._work_share(each, book)
+            for each in members
+            if each.executor is not None
+        }
         busy_s = self._executors.add_time(members, {each.executor.id: each.held_s for each in held}, shares)
         slots = {each.executor.id: each.executor.slots for each in held}
         for operator in self._operators.values():
             pool = book.pool_of[operator.name]
             numbers = {e.executor.id: e.number for e in members if e.pool == pool and e.executor is not None}
-            operator.attribute_work(numbers, slots, busy_s.get(pool, 0.0))
+            operator.attribute_work(numbers, slots, None if pool in self._unknown else busy_s.get(pool, 0.0))
             self._executors.add_rows(pool, operator.rows_by_executor())
 
     def _work_share(self, member: PoolMember, book: ExecutorBook) -> float:
@@ -197,7 +246,7 @@ class SparkMeter:
             arrived=None if rows is None else rows.arrived,
             completed=None if rows is None else rows.completed,
             queued=None if rows is None else rows.queued,
-            busy_s=self._executors.busy_s(pool, number),
+            busy_s=None if pool in self._unknown and phase in _SERVING else self._executors.busy_s(pool, number),
             node=None if host is None else self._nodes.names.get(host, host),
             instance=None if executor is None else executor.id,
         )

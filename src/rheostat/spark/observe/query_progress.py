@@ -22,7 +22,10 @@ _INTERVAL = re.compile(r"ProcessingTimeTrigger\((\d+)\)")
 
 
 class QueryRun:
-    """One run of one query. `trigger_s` is the interval of its trigger, 0 if batches follow each other at once."""
+    """One run of one query. `trigger_s` is the interval of its trigger, 0 if batches follow each other at once.
+
+    `earlier` are the batches from before it was first seen, as far as Spark still knows them.
+    """
 
     def __init__(self, query: Any, query_id: str, run_id: str) -> None:
         self._query = query
@@ -30,7 +33,7 @@ class QueryRun:
         self.name: str = query.name() or query_id[:8]
         self.trigger_s = _interval_s(str(query.trigger().toString()))
         self._seen_s = float("-inf")
-        self.new_batches()
+        self.earlier = self.new_batches()
 
     def new_batches(self) -> list[BatchRecord]:
         """The batches since the last call, oldest first, none of those from before the run was first seen.

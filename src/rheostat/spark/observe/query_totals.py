@@ -54,7 +54,8 @@ class QueryTotals:
     """Sums over `queries` that never fall. Batches from before a query was first seen do not count.
 
     `completed` rows were read; `arrived` has those behind them as well. `by_query` are the rows read by each query that
-    runs, by name. These and `batch` continue from the values given.
+    runs, by name. These and `batch` continue from the values given. `finished` are the batches since the last update,
+    and those from before a query was first seen.
     """
 
     def __init__(
@@ -72,14 +73,19 @@ class QueryTotals:
         self._failed: dict[str, str] = {}
         self.completed, self.arrived = completed, arrived
         self.by_query = dict(by_query or {})
+        self.finished: list[BatchRecord] = []
         self.batch = batch or Batch(0, 0.0, 0.0)
 
     def update(self) -> None:
         """Add what has happened since the last update."""
         ended = self._queries.update()
+        self.finished = []
         for run_id, run in self._queries.running.items():
             self._failed.pop(run.id, None)
-            self._add(self._running.setdefault(run_id, _RunTotals(run)))
+            if run_id not in self._running:
+                self._running[run_id] = _RunTotals(run)
+                self.finished += run.earlier
+            self._add(self._running[run_id])
         for run in ended:
             self._close(run)
         arrived = sum(totals.arrived for totals in self._running.values())
@@ -111,6 +117,7 @@ class QueryTotals:
 
     def _add(self, totals: _RunTotals) -> None:
         batches = totals.update()
+        self.finished += batches
         rows = sum(batch.row_count for batch in batches)
         self.completed += rows
         self.by_query[totals.run.name] = self.by_query.get(totals.run.name, 0) + rows

@@ -31,6 +31,10 @@ class BatchTasks:
     def count(self) -> int:
         return sum(len(stage) for stage in self.stages)
 
+    def executors(self) -> set[str]:
+        """Spark's ids of the executors that ran them."""
+        return {task.executor_id for stage in self.stages for task in stage}
+
     def run_s(self) -> dict[str, float]:
         """How long each executor ran them, in slot seconds."""
         return _summed((task.executor_id, run_s_of(task)) for stage in self.stages for task in stage)

@@ -56,3 +56,23 @@ def test_counters_continue_after_a_restart():
     costs.charge(40, SAMPLE, SLOTS)
     assert costs.busy_s == pytest.approx(30.5)
     assert costs.batch == Batch(10, 21.0, pytest.approx(5.75), 20)
+
+
+def test_a_cold_batch_costs_what_warm_ones_do():
+    costs = BatchCostCounter(OperatorState("count"))
+    costs.add(record(9.0, 40), is_evidence=False)
+    costs.add(record(1.0, 40))
+    costs.charge(80, SAMPLE, SLOTS)
+    assert costs.busy_s == pytest.approx(2 * (0.25 + 0.5 / 2))
+    assert costs.batch == Batch(2, 10.0, pytest.approx(2 * (1.0 - 0.25)), 4)
+
+
+def test_costs_are_unknown_again_until_batches_are_charged():
+    costs = BatchCostCounter(OperatorState("count"))
+    costs.add(record(1.0, 40))
+    costs.charge(40, SAMPLE, SLOTS)
+    costs.suspend()
+    costs.add(record(8.0, 40), is_evidence=False)
+    assert (costs.busy_s, costs.batch) == (None, Batch(2, 9.0, None, None))
+    costs.charge(40, SAMPLE, SLOTS)
+    assert costs.batch == Batch(2, 9.0, pytest.approx(1.5), 4)

@@ -42,7 +42,7 @@ def test_there_is_a_meter_for_each_operator(runtime):
 
 
 def test_rows_are_counted_once_though_the_stream_hears_of_a_commit_later(runtime):
-    meter = OperatorMeter(runtime, "count")
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
     runtime.records[:] = [record(0, 10.0, 60)]
     runtime.streams = {"split": (arrival(0, 9.0, 60), arrival(1, 10.5, 40))}
     state = read(meter, now_s=12.0)
@@ -53,7 +53,7 @@ def test_rows_are_counted_once_though_the_stream_hears_of_a_commit_later(runtime
 
 
 def test_latencies_are_those_since_the_last_reading(runtime):
-    meter = OperatorMeter(runtime, "count")
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
     runtime.records[:] = [record(0, 10.0, 10, latency_s=1.0), record(1, 11.0, 30, latency_s=3.0)]
     assert read(meter).latency == Latency(40, 2.5)
     assert read(meter).latency is None
@@ -61,7 +61,7 @@ def test_latencies_are_those_since_the_last_reading(runtime):
 
 
 def test_a_stream_that_is_not_open_yet_makes_arrivals_unknown_and_says_so(runtime):
-    meter = OperatorMeter(runtime, "count")
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
     runtime.streams = {"split": None}
     state = read(meter)
     assert (state.arrived, state.queued, state.oldest_s) == (None, None, None)
@@ -71,21 +71,21 @@ def test_a_stream_that_is_not_open_yet_makes_arrivals_unknown_and_says_so(runtim
 
 def test_before_its_query_has_started_nothing_is_known(runtime):
     runtime.queries = {}
-    meter = OperatorMeter(runtime, "count")
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
     assert read(meter) == OperatorState("count")
     assert meter.batch_to_sample is None
     assert meter.problems() == ["operator 'count' is not measured yet: its query has not started"]
 
 
 def test_the_error_of_a_failed_query_is_told(runtime):
-    meter = OperatorMeter(runtime, "count")
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
     runtime.failure = ValueError("operator 'split' failed: no such word")
     read(meter)
     assert meter.problems()[0] == "operator 'split' failed: no such word"
 
 
 def test_rows_are_divided_as_in_the_sampled_batch_those_before_it_included(runtime):
-    meter = OperatorMeter(runtime, "count")
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
     runtime.records[:] = [record(0, 10.0, 100)]
     read(meter)
     assert (meter.rows_by_executor(), meter.queued_by_executor()) == ({}, None)
@@ -105,7 +105,7 @@ def test_rows_are_divided_as_in_the_sampled_batch_those_before_it_included(runti
 
 
 def test_rows_done_by_executors_of_another_pool_are_not_its_pools(runtime):
-    meter = OperatorMeter(runtime, "count")
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
     runtime.records[:] = [record(0, 10.0, 20)]
     meter.look()
     meter.take_sample(BatchTasks(0, ((task(0, "7", 10), task(1, "elsewhere", 10)),)))
@@ -114,7 +114,7 @@ def test_rows_done_by_executors_of_another_pool_are_not_its_pools(runtime):
 
 
 def test_costs_of_batches_follow_from_the_sample_and_their_rows(runtime):
-    meter = OperatorMeter(runtime, "count")
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
     runtime.records[:] = [record(0, 10.0, 100), record(1, 11.0, 40)]
     state = read(meter, sample=BatchTasks(1, ((task(0, "7", 30), task(1, "8", 10)),)))
     assert state.batch == Batch(2, 2.0, pytest.approx(2.0 - 0.25 * 140 / 40), 4)
@@ -123,7 +123,7 @@ def test_costs_of_batches_follow_from_the_sample_and_their_rows(runtime):
 
 
 def test_a_batch_without_rows_does_not_show_which_executors_process_them(runtime):
-    meter = OperatorMeter(runtime, "count")
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
     runtime.records[:] = [record(0, 10.0, 40)]
     read(meter, sample=BatchTasks(0, ((task(0, "7", 30), task(1, "8", 10)),)))
     runtime.records.append(record(1, 11.0, 0))
@@ -134,7 +134,7 @@ def test_a_batch_without_rows_does_not_show_which_executors_process_them(runtime
 
 
 def test_without_a_sample_costs_are_unknown(runtime):
-    meter = OperatorMeter(runtime, "count")
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
     runtime.records[:] = [record(0, 10.0, 100)]
     state = read(meter)
     assert state.batch == Batch(1, 1.0, None, None)
@@ -143,7 +143,7 @@ def test_without_a_sample_costs_are_unknown(runtime):
 
 
 def test_the_work_expected_grows_with_the_batch_under_way(runtime):
-    meter = OperatorMeter(runtime, "count")
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
     runtime.records[:] = [record(0, 10.0, 40)]
     read(meter, sample=BatchTasks(0, ((task(0, "7", 40),),)))
     assert meter.expected_work("7") == pytest.approx((0.25, 0.25))
@@ -153,7 +153,7 @@ def test_the_work_expected_grows_with_the_batch_under_way(runtime):
 
 
 def test_the_size_of_the_state_is_that_of_the_last_report(runtime):
-    meter = OperatorMeter(runtime, "count")
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
     durations = {"addBatch": 1, "triggerExecution": 2}
     report = {"timestamp": "2026-11-15T09:00:00.250Z", "batchId": 0, "durationMs": durations}
     runtime.progress = json.dumps({**report, "stateOperators": [{"memoryUsedBytes": 500}]})
@@ -164,7 +164,7 @@ def test_the_size_of_the_state_is_that_of_the_last_report(runtime):
 
 
 def test_the_variability_of_service_times_is_that_of_the_runtimes_samples(runtime):
-    meter = OperatorMeter(runtime, "count")
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
     runtime.timed = Timings(sampled=100, sampled_s=100.0, sampled_s2=150.0)
     assert read(meter).service_scv == pytest.approx(0.5)
     runtime.timed = None
@@ -173,7 +173,7 @@ def test_the_variability_of_service_times_is_that_of_the_runtimes_samples(runtim
 
 def test_of_fused_operators_the_first_is_measured(runtime_of):
     runtime = runtime_of(("split", "count"))
-    first, second = OperatorMeter(runtime, "split"), OperatorMeter(runtime, "count")
+    first, second = OperatorMeter(runtime, "split", cold_batches=0), OperatorMeter(runtime, "count", cold_batches=0)
     runtime.records[:] = [record(0, 10.0, 60)]
     assert read(first).completed == 60
     assert read(second) == OperatorState("count")
@@ -183,7 +183,7 @@ def test_of_fused_operators_the_first_is_measured(runtime_of):
 
 def test_fused_operators_have_the_latency_from_entry_of_their_query(runtime_of):
     runtime = runtime_of(("split", "count"))
-    first, last = OperatorMeter(runtime, "split"), OperatorMeter(runtime, "count")
+    first, last = OperatorMeter(runtime, "split", cold_batches=0), OperatorMeter(runtime, "count", cold_batches=0)
     runtime.records[:] = [record(0, 10.0, 60, latency_s=1.5)]
     read(first)
     read(last)
@@ -192,7 +192,7 @@ def test_fused_operators_have_the_latency_from_entry_of_their_query(runtime_of):
 
 
 def test_counters_continue_when_operators_are_fused_and_split(runtime):
-    first, second = OperatorMeter(runtime, "split"), OperatorMeter(runtime, "count")
+    first, second = OperatorMeter(runtime, "split", cold_batches=0), OperatorMeter(runtime, "count", cold_batches=0)
     runtime.records[:] = [record(7, 10.0, 60)]
     assert (read(first).completed, read(second).completed) == (60, 60)
     runtime.records.append(record(8, 12.0, 5))
@@ -206,7 +206,7 @@ def test_counters_continue_when_operators_are_fused_and_split(runtime):
 
 
 def test_busy_time_continues_when_an_operator_is_fused_or_split(runtime):
-    meter = OperatorMeter(runtime, "split")
+    meter = OperatorMeter(runtime, "split", cold_batches=0)
     batch = BatchTasks(0, ((task(0, "7", 10),),))
     runtime.records[:] = [record(0, 10.0, 10)]
     assert read(meter, sample=batch).busy_s == 0.25
@@ -221,7 +221,7 @@ def test_busy_time_continues_when_an_operator_is_fused_or_split(runtime):
 
 def test_an_operator_fused_with_its_source_has_arrivals_as_it_reads_them(runtime_of):
     runtime = runtime_of(("lines", "split"), ("count",))
-    meter = OperatorMeter(runtime, "split")
+    meter = OperatorMeter(runtime, "split", cold_batches=0)
     runtime.records[:], runtime.streams = [record(0, 10.0, 60)], {}
     state = read(meter)
     assert (state.arrived, state.completed, state.queued) == (60, 60, 0)
@@ -236,7 +236,7 @@ def test_counters_continue_after_a_restart_of_the_driver(runtime):
         substreams=(SubstreamState("count", 0, completed=400), SubstreamState("count", 1, completed=50)),
         streams=(StreamState("split", "count", rows=500, bytes=5000),),
     )
-    meter = OperatorMeter(runtime, "count", base)
+    meter = OperatorMeter(runtime, "count", base, cold_batches=0)
     runtime.streams = {"split": (arrival(9, 9.0, 50),)}
     state = read(meter)
     assert (state.arrived, state.completed, state.queued, state.batch.count) == (500, 450, 50, 9)
@@ -256,7 +256,7 @@ def test_groupings_by_cost_are_offered_where_a_column_decides_the_cost(runtime_o
     def offered(function):
         runtime = runtime_of()
         runtime.topology = Topology("one", [Source("lines"), Operator("split", function, inputs="lines")])
-        meter = OperatorMeter(runtime, "split")
+        meter = OperatorMeter(runtime, "split", cold_batches=0)
         state = read(meter)
         assert meter.state(100.0, None).grouping == "round-robin", "the usual one"
         return state.grouping, meter.groupings
@@ -269,5 +269,44 @@ def test_groupings_by_cost_are_offered_where_a_column_decides_the_cost(runtime_o
 
 
 def test_substreams_leave_no_choice_of_a_grouping(runtime):
-    meter = OperatorMeter(runtime, "count")
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
     assert (read(meter).grouping, meter.groupings) == ("key", ())
+
+
+def test_the_first_batches_show_how_rows_are_divided_but_not_what_they_cost(runtime):
+    meter = OperatorMeter(runtime, "count")
+    tasks = (task(0, "7", 3), task(1, "8", 1))
+    for number in range(3):
+        runtime.records.append(record(number, 10.0 + number, 4))
+        state = read(meter, sample=BatchTasks(number, (tasks,)))
+        assert (state.completed, state.busy_s, state.batch.fixed_s) == (4 * number + 4, None, None)
+        assert meter.rows_by_executor() == {0: 3, 1: 1}
+    runtime.records.append(record(3, 13.0, 4))
+    state = read(meter, sample=BatchTasks(3, (tasks,)))
+    assert state.busy_s == pytest.approx(4 * 0.5), "cold batches cost what warm ones do"
+    assert meter.problems() == []
+
+
+def test_a_batch_with_a_new_executor_does_not_show_what_rows_cost(runtime):
+    meter = OperatorMeter(runtime, "count", cold_batches=1)
+    for number in range(2):
+        runtime.records.append(record(number, 10.0 + number, 10))
+        read(meter, sample=BatchTasks(number, ((task(0, "7", 10),),)))
+    runtime.records.append(record(2, 12.0, 10))
+    slow = TaskData(1, 1, "8", "SUCCESS", 0, TaskMetrics(9000, ReadMetrics(), ReadMetrics(records_read=5)))
+    state = read(meter, sample=BatchTasks(2, ((task(0, "7", 5), slow),)))
+    assert state.busy_s == pytest.approx(3 * 0.25)
+    assert state.batch.fixed_s == pytest.approx(3 * 0.75)
+    assert meter.rows_by_executor() == {0: 5, 1: 5}
+
+
+def test_while_the_busy_time_of_its_pool_is_unknown_so_are_its_costs(runtime):
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
+    runtime.records[:] = [record(0, 10.0, 40)]
+    batch = BatchTasks(0, ((task(0, "7", 40),),))
+    assert read(meter, sample=batch).busy_s == 0.25
+    runtime.records.append(record(1, 11.0, 40))
+    meter.look()
+    meter.attribute_work({"7": 0}, {"7": 1}, None)
+    assert meter.state(100.0, None).busy_s is None
+    assert read(meter).busy_s == 0.5

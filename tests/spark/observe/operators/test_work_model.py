@@ -44,6 +44,13 @@ def test_some_cold_tasks_do_not_move_the_line():
     assert model.worked_s(batch(task("a", 30)), None)["a"] == pytest.approx(0.3, rel=0.02)
 
 
+def test_a_trickle_in_which_most_tasks_have_no_row_shows_what_a_task_costs_without_one():
+    model = WorkModel()
+    for number in range(4):
+        model.worked_s(batch(*(task("a", int(each == number)) for each in range(4))), None)
+    assert model.worked_s(batch(task("a", 1), task("a", 0)), None)["a"] == pytest.approx(ROW_S + 0.01 * OVERHEAD_S)
+
+
 def test_tasks_of_the_same_rows_are_all_work():
     model = WorkModel()
     for _ in range(20):

@@ -82,18 +82,21 @@ class _Rate:
         if state.instance != self._instance:
             self._instance = state.instance
             self._forget()
-        if completed is not None and busy_s is not None:
+        if busy_s is None:
+            self._last = None  # while it was unknown it may have worked uncounted
+        elif completed is not None:
             self._add_reading(completed, busy_s)
 
     def _add_reading(self, completed: float, busy_s: float) -> None:
-        before = self._last
-        if before is None or completed < before[0] or busy_s < before[1]:
-            self._forget()
-        elif completed > before[0] and busy_s > before[1]:
-            self._add(completed - before[0], busy_s - before[1])
-        elif completed == before[0]:
+        before, self._last = self._last, (completed, busy_s)
+        if before is None:
             return
-        self._last = completed, busy_s
+        if completed < before[0] or busy_s < before[1]:
+            self._forget()
+        elif completed == before[0]:
+            self._last = before
+        elif busy_s > before[1]:
+            self._add(completed - before[0], busy_s - before[1])
 
     def _add(self, completed: float, busy_s: float) -> None:
         enough = 1 / self._eta

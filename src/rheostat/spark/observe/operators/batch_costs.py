@@ -1,4 +1,7 @@
-"""Batch costs: the time and tasks that an operator's batches took, divided into work and fixed cost."""
+"""Batch costs: the time and tasks that an operator's batches took, divided into work and fixed cost.
+
+Cold batches (see `cold_start`) are charged like warm ones: what they took beyond that is nobody's cost.
+"""
 
 from collections import deque
 from collections.abc import Mapping
@@ -20,11 +23,23 @@ class BatchCostCounter:
         self._busy_s = before.busy_s or 0.0
         self._is_sampled = False
         self._pending: deque[BatchRecord] = deque(maxlen=_MOST_PENDING)
+        self._cold = 0
+        self._warm, self._warm_fixed_s = 0, 0.0
 
-    def add(self, batch: BatchRecord) -> None:
+    def add(self, batch: BatchRecord, *, is_evidence: bool = True) -> None:
+        """Add a committed batch. One that is no evidence has the fixed cost of the others."""
         self._count += 1
         self._duration_s += batch.duration_s
-        self._pending.append(batch)
+        if is_evidence:
+            self._pending.append(batch)
+        else:
+            self._cold += 1
+
+    def last_is_no_evidence(self) -> None:
+        """The batch added last turned out to be none."""
+        if self._pending:
+            self._pending.pop()
+            self._cold += 1
 
     def charge(self, rows: int, sample: SampledWork, slots: Mapping[str, int]) -> None:
         """Charge the batches added since the last time, which had `rows`, as much as `sample` for each row.
@@ -33,14 +48,21 @@ class BatchCostCounter:
         executor decides how long a batch works; the rest of its duration is its fixed cost.
         """
         self._is_sampled = True
+        batches = len(self._pending) + self._cold
         work_s = [worked_s / max(1, slots.get(executor, 1)) for executor, worked_s in sample.worked_s.items()]
-        if rows or self._pending:
+        if rows or batches:
             self._busy_s += sum(work_s) * sample.ratio(rows)
         longest_s = max(work_s, default=0.0)
         for batch in self._pending:
-            self._tasks += sample.tasks.count
-            self._fixed_s += max(0.0, batch.duration_s - longest_s * sample.ratio(batch.row_count))
+            self._charge_fixed(max(0.0, batch.duration_s - longest_s * sample.ratio(batch.row_count)))
+        self._tasks += batches * sample.tasks.count
+        self._fixed_s += self._cold * self._warm_fixed_s / self._warm if self._warm else 0.0
         self._pending.clear()
+        self._cold = 0
+
+    def suspend(self) -> None:
+        """What batches cost is unknown until some are charged again."""
+        self._is_sampled = False
 
     @property
     def busy_s(self) -> float | None:
@@ -50,3 +72,8 @@ class BatchCostCounter:
     def batch(self) -> Batch:
         costs = (self._fixed_s, self._tasks) if self._is_sampled else (None, None)
         return Batch(self._count, self._duration_s, *costs)
+
+    def _charge_fixed(self, cost_s: float) -> None:
+        self._fixed_s += cost_s
+        self._warm += 1
+        self._warm_fixed_s += cost_s

@@ -14,7 +14,7 @@ class BatchFeed:
     """What `update` found: `batches` are all new ones, `own` those in which the operator came first.
 
     The first operator of a query reads what the query reads. `query` is the running query if the operator is its first,
-    else None.
+    else None. `is_new` says that the running query is another one than at the update before.
     """
 
     def __init__(self, runtime: Runtime, operator: str) -> None:
@@ -24,6 +24,7 @@ class BatchFeed:
         self._run_id = ""
         self._last = -1
         self.query: StreamingQuery | None = None
+        self.is_new = False
         self.batches: tuple[BatchRecord, ...] = ()
         self.own: tuple[BatchRecord, ...] = ()
 
@@ -31,7 +32,8 @@ class BatchFeed:
         """Find the batches committed since the last update, the last ones of the query before included."""
         running = self._running()
         self.batches = self.own = ()
-        if running is not self._unit_query:
+        self.is_new = running is not self._unit_query
+        if self.is_new:
             self._take(self._unit_query)
             self._unit_query, self._last = running, -1
         self._take(running)

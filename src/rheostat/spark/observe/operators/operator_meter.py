@@ -6,6 +6,7 @@ from typing import Any
 from rheostat.grouping.check import KEY, ROUND_ROBIN
 from rheostat.names import OperatorName
 from rheostat.snapshot import Latency, OperatorState, Snapshot, StreamState, SubstreamState
+from rheostat.spark.observe.cold_start import COLD_BATCHES, ColdStart
 from rheostat.spark.observe.counters import last_state, merged
 from rheostat.spark.observe.operators.backlog import Backlog
 from rheostat.spark.observe.operators.batch_costs import BatchCostCounter
@@ -19,20 +20,30 @@ from rheostat.spark.query.grouping.named_groupings import groupings_for
 from rheostat.spark.query.runtime import Runtime
 
 
-def operator_meters(runtime: Runtime, base: Snapshot | None = None) -> list["OperatorMeter"]:
+def operator_meters(
+    runtime: Runtime, base: Snapshot | None = None, cold_batches: int = COLD_BATCHES
+) -> list["OperatorMeter"]:
     """One meter for each operator of the runtime's topology."""
-    return [OperatorMeter(runtime, name, base) for name in runtime.topology.operators]
+    return [OperatorMeter(runtime, name, base, cold_batches) for name in runtime.topology.operators]
 
 
 class OperatorMeter:
     """One operator. Counters continue from `base`, and when it is fused or split.
 
     Of operators that are fused into one query only the first is measured: the rows between them are in no stream.
+    The first `cold_batches` of a query count as rows, but are no evidence of what they cost.
     """
 
-    def __init__(self, runtime: Runtime, name: OperatorName, base: Snapshot | None = None) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        name: OperatorName,
+        base: Snapshot | None = None,
+        cold_batches: int = COLD_BATCHES,
+    ) -> None:
         operator = runtime.topology.operators[name]
         self.name = name
+        self.cold_start = ColdStart(cold_batches, by_samples=True)
         self._runtime = runtime
         self._groupings = groupings_for(operator)
         self._feed = BatchFeed(runtime, name)
@@ -41,13 +52,16 @@ class OperatorMeter:
         self._substreams = SubstreamMeter(name, operator.substream_count, base)
         self._has_state = operator.substream_count > 0
         self._work_model = WorkModel()
+        self._tasks: BatchTasks | None = None
         self._sample: SampledWork | None = None
         self._service_variability = ServiceVariability()
         self._service_scv: float | None = None
         self._latency: Latency | None = None
         self._latency_from_entry: Latency | None = None
-        self._attributed = self._backlog.completed
+        self._attributed = self._charged = self._backlog.completed
         self._last_rows = 0
+        self._is_last_evidence = False
+        self._is_work_unknown = False
         self._executor_shares: dict[int, float] = {}
         self._rows_by_executor: dict[int, float] = {}
 
@@ -69,9 +83,12 @@ class OperatorMeter:
     def look(self) -> None:
         """Find the batches committed since the last reading, and what waits now."""
         self._feed.update()
+        if self._feed.is_new:
+            self.cold_start.restart()
         for batch in self._feed.own:
+            self._is_last_evidence = self.cold_start.add(batch)
             self._backlog.add(batch)
-            self._costs.add(batch)
+            self._costs.add(batch, is_evidence=self._is_last_evidence)
             self._last_rows = batch.row_count
         self._backlog.update(self._runtime.waiting(self.name) if self.is_measured else None)
         self._latency = merged(batch.waited for batch in self._feed.own)
@@ -81,10 +98,20 @@ class OperatorMeter:
             self._read_state_size()
 
     def take_sample(self, tasks: BatchTasks) -> None:
-        """The tasks of its last batch. One without rows does not show which executors process how many."""
-        if self._sample is None or self._last_rows:
+        """The tasks of its last batch. One without rows does not show which executors process how many.
+
+        A cold one shows how rows are divided, but not what they cost.
+        """
+        has_new_executors = self.cold_start.join(tasks.executors())
+        if self._tasks is None or self._last_rows:
+            self._tasks = tasks
+        if has_new_executors and self._sample is not None:
+            self._is_last_evidence = False
+            self._costs.last_is_no_evidence()
+        if self._is_last_evidence and (self._sample is None or self._last_rows):
             timings = self._runtime.timings(self.name) if self._feed.is_alone else None
             self._sample = self._work_model.sampled(tasks, self._last_rows, timings)
+            self.cold_start.sampled()
 
     def expected_work(self, executor: str) -> tuple[float, float]:
         """Seconds that one of Spark's executors works on the batch under way, and seconds that this holds its slots."""
@@ -92,21 +119,27 @@ class OperatorMeter:
             return 0.0, 0.0
         return self._sample.expected(executor, self._backlog.rows_under_way() or self._sample.rows)
 
-    def attribute_work(self, numbers: Mapping[str, int], slots: Mapping[str, int], busy_s: float) -> None:
+    def attribute_work(self, numbers: Mapping[str, int], slots: Mapping[str, int], busy_s: float | None) -> None:
         """Divide the rows completed since the last reading over executors and substreams, as in the sampled batch.
 
-        `numbers` are those of the executors in its pool, `slots` those of all executors, by Spark's ids. `busy_s`, what
-        the pool was busy since the last reading, is not used: work is known from batches, as exactly as their rows.
+        `numbers` are those of the executors in its pool, `slots` those of all executors, by Spark's ids. How long the
+        pool was busy does not matter: work is known from batches, as exactly as their rows. But while that is unknown
+        because executors are cold (`busy_s` is None), so is what batches cost.
         """
         self._rows_by_executor = {}
-        if self._sample is None:
+        self._is_work_unknown = busy_s is None
+        if self._is_work_unknown:
+            self._costs.suspend()
+        if self._tasks is None:
             return
         rows, self._attributed = self._backlog.completed - self._attributed, self._backlog.completed
-        shares = self._sample.tasks.by_executor()
+        shares = self._tasks.by_executor()
         self._executor_shares = {numbers[id_]: share for id_, share in shares.items() if id_ in numbers}
         self._rows_by_executor = {number: rows * share for number, share in self._executor_shares.items()}
-        self._substreams.add(rows, self._sample.tasks)
-        self._costs.charge(rows, self._sample, slots)
+        self._substreams.add(rows, self._tasks)
+        if self._sample is not None and busy_s is not None:
+            rows, self._charged = self._backlog.completed - self._charged, self._backlog.completed
+            self._costs.charge(rows, self._sample, slots)
 
     def rows_by_executor(self) -> Mapping[int, float]:
         """Rows that each executor of its pool completed since the last reading, by number."""
@@ -115,7 +148,7 @@ class OperatorMeter:
     def queued_by_executor(self) -> Mapping[int, int] | None:
         """Rows that wait for each executor, if these process the shares that they had in the sampled batch."""
         queued = self._backlog.queued
-        if self._sample is None or queued is None:
+        if self._tasks is None or queued is None:
             return None
         return {number: round(queued * share) for number, share in self._executor_shares.items()}
 
@@ -167,7 +200,10 @@ class OperatorMeter:
             unknown.append(f"the backlog of operator {self.name!r} is unknown: its query is still starting")
         elif not self._feed.reads_streams:
             unknown.append(f"operator {self.name!r} is fused with its source: rows count as arrived when read")
-        if self._sample is None:
+        cold = self.cold_start.problem(self.name, is_work_unknown=self._is_work_unknown)
+        if cold is not None:
+            unknown.append(cold)
+        elif self._sample is None:
             unknown.append(f"the work of operator {self.name!r} is unknown: none of its batches has been sampled yet")
         if self._substreams.state_bytes is not None:
             unknown.append(f"Spark reports the state of operator {self.name!r} as a whole: substreams get even shares")

@@ -123,7 +123,7 @@ class _Line:
         """The median of all slopes (Theil-Sen), which tolerates tasks on cold executors. None if nearly all tasks have
         the same number of rows."""
         rows, run_s = np.array(self._tasks).reshape(-1, 2).T
-        if len(rows) < _ENOUGH or rows.max() < _APART * max(1.0, rows.min()):
+        if len(rows) < _ENOUGH or rows.max() < max(1.0, _APART * rows.min()):
             return None
         one, other = np.triu_indices(len(rows), 1)
         apart = rows[one] != rows[other]
