@@ -1,7 +1,7 @@
 """Commanded driver: a pipeline in a process of its own, which the benchmark `random_failures` commands and kills.
 
-It reads sizes of pools as lines of JSON, and prints what each turn of the loop shows as lines of JSON. When its input
-ends it processes everything that its source has, and ends.
+It reads decisions as lines of JSON, and prints what each turn of the loop shows as lines of JSON. At the line `stop` it
+stops when the running batches have finished; when its input ends it processes everything that its source has first.
 """
 
 import pickle
@@ -35,7 +35,9 @@ MAX_EXECUTORS = 6
 SUBSTREAMS = 4
 WORD_S = 0.002
 SCALES: "queue.SimpleQueue[Scale]" = queue.SimpleQueue()
+ENDING = threading.Event()
 DRAIN = threading.Event()
+STOP = "stop"
 SETTINGS = FAST_START_SETTINGS | {"spark.executor.memory": "512m"}
 _INSIST_S = 10.0
 
@@ -110,8 +112,12 @@ def report(turn: Turn) -> None:
 
 def listen() -> None:
     for line in sys.stdin:
+        if line.strip() == STOP:
+            break
         SCALES.put(msgspec.json.decode(line, type=Scale))
-    DRAIN.set()
+    else:
+        DRAIN.set()
+    ENDING.set()
 
 
 def main(address: str, inbox: str, directory: str) -> None:
@@ -125,9 +131,10 @@ def main(address: str, inbox: str, directory: str) -> None:
         loop=LoopOptions("500ms"),
         listeners=[report],
     ) as running:
-        while not DRAIN.is_set():
+        while not ENDING.is_set():
             running.wait(0.2)
-        drain(running.runtime)
+        if DRAIN.is_set():
+            drain(running.runtime)
 
 
 if __name__ == "__main__":

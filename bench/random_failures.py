@@ -31,7 +31,7 @@ from typing import Self
 
 import msgspec
 import pyarrow.parquet
-from bench._commanded_driver import MAX_EXECUTORS, POOLS, QUERIES, Status
+from bench._commanded_driver import MAX_EXECUTORS, POOLS, QUERIES, STOP, Status
 
 from rheostat.decision import Scale
 from rheostat.names import PoolName
@@ -40,6 +40,7 @@ from rheostat.spark.cluster.node import Node
 
 GET_ON_TIMEOUT_S = 60.0
 DRAIN_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 60.0
 NODE_SLOTS = 2
 FIRST_NODES = 3
 MOST_NODES = 4
@@ -113,20 +114,18 @@ class DriverProcess:
         return self._process.poll() is not None
 
     def scale(self, decision: Scale) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(msgspec.json.encode(decision).decode() + "\n")
-        self._process.stdin.flush()
+        self._write(msgspec.json.encode(decision).decode())
+
+    def stop(self) -> None:
+        """Let it finish the running batches and end."""
+        self._write(STOP)
+        self._await_end("stopped", STOP_TIMEOUT_S)
 
     def drain(self) -> None:
         """Let it process all its input and end."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        try:
-            code = self._process.wait(DRAIN_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            raise SequenceError(f"not drained within {DRAIN_TIMEOUT_S:.0f} s") from None
-        if code != 0:
-            raise SequenceError(f"the driver ended with status {code} when it was drained")
+        self._await_end("drained", DRAIN_TIMEOUT_S)
 
     def kill(self) -> None:
         """End Python, the JVM and all that belongs to them at once. A second call does nothing."""
@@ -134,6 +133,19 @@ class DriverProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         self._reader.join()
+
+    def _write(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+    def _await_end(self, how: str, timeout_s: float) -> None:
+        try:
+            code = self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise SequenceError(f"the driver is not {how} within {timeout_s:.0f} s") from None
+        if code != 0:
+            raise SequenceError(f"the driver ended with status {code} when it was {how}")
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -286,9 +298,9 @@ class FailureSequence:
 
     def _restart_driver(self) -> str:
         assert self.driver is not None
-        self.driver.drain()
+        self.driver.stop()
         self._start()
-        return "after it has ended by itself"
+        return "after it has finished its batches"
 
     def _shrink(self) -> str:
         name = self.rng.choice(sorted(self._alive))

@@ -58,8 +58,8 @@ import json, time
 from pyspark.sql import SparkSession
 import rheostat
 
-spark = SparkSession.builder.appName("attached").getOrCreate()
-rows = spark.readStream.schema("sensor long, value double").option("maxFilesPerTrigger", 1).json({inbox!r})
+spark = SparkSession.builder.appName("attached").config("spark.sql.shuffle.partitions", 4).getOrCreate()
+rows = spark.readStream.schema("sensor long, value double").option("maxFilesPerTrigger", 2).json({inbox!r})
 query = (
     rows.groupBy("sensor").count().writeStream.outputMode("complete").format("memory").queryName("counts")
     .option("checkpointLocation", {checkpoint!r}).start()
@@ -193,7 +193,7 @@ def completed(directory: Path) -> dict[str, int | None]:
     return {state.name: state.completed for state in last.snapshot.operator_states}
 
 
-@pytest.mark.parametrize("seconds", [pytest.param(20, id="short"), pytest.param(60, id="long", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [pytest.param(30, id="short"), pytest.param(60, id="long", marks=pytest.mark.slow)])
 def test_a_topology_runs_on_it_and_its_results_are_those_of_a_batch_job(plain, rows, tmp_path, seconds):
     directory = submit_topology(plain, tmp_path, seconds)
     assert results(directory / "results" / "summary") == batch_job(rows)
