@@ -64,7 +64,7 @@ _WORDS_PER_LINE = 4
 _FEED_EVERY_S = 0.5
 _POLL_S = 0.1
 _MOST_PAUSE_S = 2.0
-_VERDICT_TIMEOUT_S = 15.0
+_VERDICT_TIMEOUT_S = 11.0
 _EXECUTOR_CLASS = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
 
@@ -249,10 +249,10 @@ class FailureSequence:
 
     def _scale(self) -> str:
         status = self._status()
-        pool = self.rng.choice(POOLS)
-        others = sum(size for name, size in status.planned.items() if name != pool)
-        largest = max(2, MAX_EXECUTORS - 1 - others)
-        size = self.rng.choice([n for n in range(1, largest + 1) if n != status.planned[pool]])
+        room = MAX_EXECUTORS - 1 - sum(status.planned.values())
+        sizes = {pool: range(1, room + status.planned[pool] + 1) for pool in POOLS}
+        changes = [(pool, size) for pool in POOLS for size in sizes[pool] if size != status.planned[pool]]
+        pool, size = self.rng.choice(changes)
         assert self.driver is not None
         self.driver.scale(Scale(pool=PoolName(pool), executors=size, reason="drawn at random"))
         what = f"{pool} {status.planned[pool]} -> {size}"
