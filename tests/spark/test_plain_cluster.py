@@ -11,10 +11,10 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow.parquet
 import pytest
@@ -54,7 +54,8 @@ topology = Topology("sensors", [
 """
 
 ATTACHED = """
-import json, time
+import json, threading, time
+from pathlib import Path
 from pyspark.sql import SparkSession
 import rheostat
 
@@ -65,12 +66,19 @@ query = (
     .option("checkpointLocation", {checkpoint!r}).start()
 )
 attachment = rheostat.attach(spark, sla="5s/30s", policy="static", period="1s")
-present = spark.sparkContext._jsc.sc().getExecutorMemoryStatus
-seen, end_s = [], time.monotonic() + {seconds}
-while time.monotonic() < end_s:
-    seen.append(present().size() - 1)  # the driver is in that map too
-    time.sleep(0.2)
+seen, present, ended = [], spark.sparkContext._jsc.sc().getExecutorMemoryStatus, threading.Event()
+
+def look():
+    while not ended.wait(0.2):
+        seen.append(present().size() - 1)  # the driver is in that map too
+
+watch = threading.Thread(target=look)
+watch.start()
+Path({attached!r}).touch()
 query.processAllAvailable()
+time.sleep({seconds})
+ended.set()
+watch.join()
 report = {{
     "executors": seen,
     "wanted": attachment.executors,
@@ -80,8 +88,7 @@ report = {{
 attachment.detach()
 query.stop()
 spark.stop()
-with open({report!r}, "w") as file:
-    json.dump(report, file)
+Path({report!r}).write_text(json.dumps(report))
 """
 
 
@@ -100,20 +107,36 @@ class PlainCluster:
         own = {"PYSPARK_PYTHON": sys.executable, "SPARK_CONF_DIR": str(folder / "no-settings")}
         self.environment = neutral_environment() | own
         master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-        self.url = self._start("master", master, re.compile(r"Starting Spark master at (spark://\S+)"))
+        _, self.url = self._start("master", master, re.compile(r"Starting Spark master at (spark://\S+)"))
+        self._workers = []
         for number in range(WORKERS):
             name = f"worker-{number}"
             sized = ["-c", str(SLOTS), "-m", f"{SLOTS + 1}g", "-d", str(folder / name), "--host", "127.0.0.1"]
             command = ["org.apache.spark.deploy.worker.Worker", *sized, "--webui-port", "0", self.url]
-            self._start(name, command, re.compile(r"(Successfully registered) with master"))
+            worker, _ = self._start(name, command, re.compile(r"(Successfully registered) with master"))
+            self._workers.append(worker)
 
-    def run(self, name: str, *command: str) -> "subprocess.CompletedProcess[bytes]":
-        """Run an application to its end; its output is kept in a log."""
-        with group(self._folder / f"{name}.log", command, self.environment) as process:
-            status = process.wait(RUN_TIMEOUT_S)
+    def run(self, name: str, *command: str, resume_at: Path | None = None) -> "subprocess.CompletedProcess[bytes]":
+        """Run an application to its end; its output is kept in a log.
+
+        With `resume_at` the workers are suspended until that file is there: until then no executor starts.
+        """
+        self._signal_workers(signal.SIGSTOP if resume_at else signal.SIGCONT)
+        try:
+            with group(self._folder / f"{name}.log", command, self.environment) as process:
+                while resume_at and not resume_at.exists() and process.poll() is None:
+                    time.sleep(0.1)
+                self._signal_workers(signal.SIGCONT)
+                status = process.wait(RUN_TIMEOUT_S)
+        finally:
+            self._signal_workers(signal.SIGCONT)
         return subprocess.CompletedProcess(command, status, (self._folder / f"{name}.log").read_bytes())
 
-    def _start(self, name: str, command: list[str], ready: re.Pattern[str]) -> str:
+    def _signal_workers(self, number: signal.Signals) -> None:
+        for worker in self._workers:
+            worker.send_signal(number)
+
+    def _start(self, name: str, command: list[str], ready: re.Pattern[str]) -> tuple["subprocess.Popen[bytes]", str]:
         log = self._folder / f"{name}.log"
         script = str(spark_home() / "bin" / "spark-class")
         process = self._ending.enter_context(group(log, (script, *command), self.environment))
@@ -122,7 +145,7 @@ class PlainCluster:
             assert process.poll() is None, log.read_text(errors="replace")
             assert time.monotonic() < end_s, f"{name} did not start: {log.read_text(errors='replace')}"
             time.sleep(0.1)
-        return found[1]
+        return process, found[1]
 
 
 @contextmanager
@@ -200,14 +223,6 @@ def test_a_topology_runs_on_it_and_its_results_are_those_of_a_batch_job(plain, r
     assert completed(directory) == {"celsius": len(rows), "summary": sum(row.value >= 0 for row in rows)}
 
 
-def attached_driver(folder: Path, seconds: float) -> tuple[Path, Callable[[], dict[str, Any]]]:
-    report = folder / "report.json"
-    places = {"inbox": folder / "inbox", "checkpoint": folder / "checkpoint", "report": report}
-    script = folder / "driver.py"
-    script.write_text(ATTACHED.format(**{name: str(place) for name, place in places.items()}, seconds=seconds))
-    return script, lambda: json.loads(report.read_text())
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "granted"),
@@ -217,11 +232,13 @@ def attached_driver(folder: Path, seconds: float) -> tuple[Path, Callable[[], di
     ],
 )
 def test_an_attached_driver_keeps_its_executors_until_a_decision(plain, rows, tmp_path, settings, granted):
-    script, report = attached_driver(tmp_path, seconds=25.0)
-    submit = str(spark_home() / "bin" / "spark-submit")
-    ran = plain.run(f"submit-{granted}", submit, "--master", plain.url, *settings, str(script))
+    names = ("inbox", "checkpoint", "attached", "report")
+    script = tmp_path / "driver.py"
+    script.write_text(ATTACHED.format(**{name: str(tmp_path / name) for name in names}, seconds=10))
+    submit = [str(spark_home() / "bin" / "spark-submit"), "--master", plain.url, *settings, str(script)]
+    ran = plain.run(f"submit-{granted}", *submit, resume_at=tmp_path / "attached")
     assert ran.returncode == 0, ran.stdout.decode(errors="replace")
-    told = report()
+    told = json.loads((tmp_path / "report").read_text())
     assert told["executors"] == sorted(told["executors"])
     assert told["executors"][-1] == told["wanted"] == granted
     assert told["decisions"] == 0
