@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from rheostat.cli.commands.run import wait_for
 from rheostat.cli.live_view import LiveView, show_live
 from rheostat.cli.pictures import check_picture, draw_run
 from rheostat.cli.run_history import RunHistory
@@ -55,13 +54,15 @@ def demo(
         f"{1 / COST_S:.0f} sentences a second, however many cores this machine has.",
         highlight=False,
     )
-    history = _run(console, policy, promised, duration_s)
+    history, status = _run(console, policy, promised, duration_s)
     _summarise(console, history, promised)
     draw_run(history, promised, f"Rheostat demo: word count on Spark, policy {policy}", picture)
     console.print(f"picture: {picture}")
+    raise typer.Exit(status)
 
 
-def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> RunHistory:
+def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> tuple[RunHistory, int]:
+    """What happened, and the exit status: that of a signal, if one ended the demo."""
     import numpy as np
 
     from rheostat.load import Constant, Progressive, Spike
@@ -110,8 +111,8 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> RunHisto
             running.controller.resume()
             history.turns.clear()
         with feeder, show_live(LiveView("word count", history, sla), console):
-            wait_for(running, duration_s)
-    return history
+            status = running.wait_for_stop(duration_s)
+    return history, status
 
 
 def _options(policy: str, sla: SLA) -> dict[str, str]:

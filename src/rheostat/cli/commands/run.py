@@ -4,7 +4,7 @@ import importlib.util
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -15,11 +15,14 @@ from rheostat.cli.shared_options import PolicyOptionTexts, parse_policy_options
 from rheostat.cli.spark_output import spark_output_to
 from rheostat.cli.spark_target import ClusterFolder, Master, check_target, open_target
 from rheostat.duration import positive_seconds
-from rheostat.errors import ConfigError
+from rheostat.errors import ConfigError, RheostatError
 from rheostat.loop.options import LoopOptions
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.topology import Topology
+
+if TYPE_CHECKING:
+    from rheostat.pipeline import Pipeline
 
 
 def run_application(
@@ -30,7 +33,7 @@ def run_application(
         ),
     ],
     sla: Annotated[str, typer.Option(help="Latency and window of the SLA, e.g. 2s/10s.")],
-    policy: Annotated[str, typer.Option(help="Policy name; `rheostat policies` lists them.")] = "threshold",
+    policy: Annotated[str, typer.Option(help="Policy name; `rheostat policies` lists them.")] = "drs",
     option: PolicyOptionTexts = None,
     master: Master = None,
     folder: ClusterFolder = None,
@@ -44,7 +47,11 @@ def run_application(
     ] = Path("rheostat-run"),
     period: Annotated[str, typer.Option(help="Time between two turns of the control loop.")] = "2s",
 ) -> None:
-    """Run a topology on Spark and keep it within its SLA. Ctrl-C stops it when the running batches have finished."""
+    """Run a topology on Spark and keep it within its SLA.
+
+    Ctrl-C (exit status 130) and SIGTERM (143) stop it when the running batches have finished, at the latest after a
+    minute. A second one stops it at once. Run again with the same --dir it continues.
+    """
     topology, promised, budget = load_topology(app), SLA.parse(sla), Budget(max_executors)
     policy_options = parse_policy_options(option)
     make_policy(policy, Goal(topology, (promised,), budget), policy_options)  # errors are reported before Spark starts
@@ -74,16 +81,22 @@ def run_application(
                 )
             )
         with show_live(LiveView(topology.name, history, promised), console):
-            wait_for(running, end_s)
+            status = running.wait_for_stop(end_s)
+        if status:
+            print("stopping when the running batches have finished; a second signal stops at once", file=sys.stderr)
     console.print(f"stopped; run it again with --dir {directory} to continue from here")
+    end_with(running, status)
 
 
-def wait_for(running: Any, end_s: float | None) -> None:
-    """Wait until `end_s` or Ctrl-C; the caller then stops the run cleanly."""
+def end_with(running: "Pipeline", status: int) -> NoReturn:
+    """Exit with `status`. An operator that never ran is an error, and is named even after a signal."""
     try:
-        running.wait(end_s)
-    except KeyboardInterrupt:
-        print("stopping when the running batches have finished", file=sys.stderr)
+        running.check_all_ran()
+    except RheostatError as error:
+        if not status:
+            raise
+        print(f"error: {error}", file=sys.stderr)
+    raise typer.Exit(status)
 
 
 def load_topology(app: str) -> Topology:
