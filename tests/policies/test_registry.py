@@ -150,3 +150,20 @@ def test_options_are_listed_with_default_and_description_the_common_ones_last():
 def test_what_is_no_policy_is_refused(wrong, why):
     with pytest.raises(ConfigError, match=why):
         make_policy(wrong, GOAL)
+
+
+class Forgetful(Policy):
+    """Does not call the `__init__` of its base."""
+
+    def __init__(self, goal, options):
+        self.limit = 1
+
+    def decide(self, observation):
+        return ()
+
+
+def test_a_policy_without_options_is_refused_by_its_class_and_what_is_missing():
+    with pytest.raises(
+        ConfigError, match=r"policy class Forgetful has no `options`.*super\(\).__init__\(goal, options\)"
+    ):
+        make_policy(Forgetful, GOAL)
