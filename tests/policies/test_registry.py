@@ -163,7 +163,5 @@ class Forgetful(Policy):
 
 
 def test_a_policy_without_options_is_refused_by_its_class_and_what_is_missing():
-    with pytest.raises(
-        ConfigError, match=r"policy class Forgetful has no `options`.*super\(\).__init__\(goal, options\)"
-    ):
+    with pytest.raises(ConfigError, match=r"class Forgetful has no `options`.*super\(\).__init__\(goal, options\)"):
         make_policy(Forgetful, GOAL)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from rheostat.cli.live_view import LiveView, show_live
+from rheostat.cli.live_view import LiveView, show_live, watch
 from rheostat.cli.pictures import check_picture, draw_run
 from rheostat.cli.run_history import RunHistory
 from rheostat.cli.spark_output import spark_output_to
@@ -101,7 +101,7 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> tuple[Ru
                     directory=folder / "run",
                     on=SparkTarget(cluster=cluster, settings=FAST_START_SETTINGS),
                     loop=LoopOptions(PERIOD_S, cooldown="6s"),
-                    listeners=[history],
+                    listeners=watch(history, sla, console),
                 )
             )
             running.controller.pause()

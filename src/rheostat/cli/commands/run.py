@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from rich.console import Console
 
-from rheostat.cli.live_view import LiveView, show_live
+from rheostat.cli.live_view import LiveView, show_live, watch
 from rheostat.cli.run_history import RunHistory
 from rheostat.cli.shared_options import PolicyOptionTexts, parse_policy_options
 from rheostat.cli.spark_output import spark_output_to
@@ -77,14 +77,14 @@ def run_application(
                     directory=directory,
                     on=SparkTarget(master=master, cluster=cluster),
                     loop=LoopOptions(period_s, dry_run=dry_run),
-                    listeners=[history],
+                    listeners=watch(history, promised, console),
                 )
             )
         with show_live(LiveView(topology.name, history, promised), console):
             status = running.wait_for_stop(end_s)
         if status:
             print("stopping when the running batches have finished; a second signal stops at once", file=sys.stderr)
-    console.print(f"stopped; run it again with --dir {directory} to continue from here")
+    console.print(f"stopped; run it again with --dir {directory} to continue from here", soft_wrap=True)
     end_with(running, status)
 
 
