@@ -25,7 +25,7 @@ from rheostat.loop.controller import Controller, Listener
 from rheostat.loop.options import LoopOptions
 from rheostat.plan import Plan
 from rheostat.policies.policy import Policy
-from rheostat.policies.registry import make_policy
+from rheostat.policies.registry import DEFAULT_POLICY, make_policy
 from rheostat.run_outcome import ServiceLog, check_all_ran
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import Snapshot
@@ -119,7 +119,7 @@ def start(
     topology: Topology,
     *,
     sla: str | SLA | Sequence[SLA] = (),
-    policy: str | type[Policy] = "drs",
+    policy: str | type[Policy] = DEFAULT_POLICY,
     options: Mapping[str, Any] | None = None,
     budget: Budget | None = None,
     plan: Plan | None = None,
@@ -131,6 +131,8 @@ def start(
 ) -> Pipeline:
     """Start `topology` on Spark and keep it at `sla` within `budget`.
 
+    `policy` is the name or class of a policy, `options` are its options. The default, "drs", needs an end-to-end SLA
+    or a budget's total to aim at: without either, name another policy.
     It runs `on` a Spark session, a master's URL, a cluster, or a `SparkTarget` with settings and nodes. `plan` is what
     it starts with, e.g. `Plan.initial(topology, 2)`, unless the journal in `directory` has a newer one. Results go to
     `sinks`, by operator; by default to files in `directory`. The journal there keeps the last snapshots, a day of them
@@ -139,7 +141,7 @@ def start(
     target = as_target(on)
     goal = Goal(topology, _slas(sla), budget or Budget())
     decider = make_policy(policy, goal, options)
-    first = plan or Plan.initial(topology)
+    first = plan or Plan.initial(topology, {name: goal.budget.minimum(name) for name in topology.operators})
     with ExitStack() as undo:
         spark = undo.enter_context(target.open(topology.name))
         undo.enter_context(jobs_survive_interrupt())
@@ -171,7 +173,7 @@ def run(
     *,
     for_: Duration | None = None,
     sla: str | SLA | Sequence[SLA] = (),
-    policy: str | type[Policy] = "drs",
+    policy: str | type[Policy] = DEFAULT_POLICY,
     options: Mapping[str, Any] | None = None,
     budget: Budget | None = None,
     plan: Plan | None = None,

@@ -29,6 +29,9 @@ from rheostat.sla import Goal
 
 GROUP = "rheostat.policies"
 
+DEFAULT_POLICY = Drs.name
+"""The policy of `rheostat run`, `start`, `attach` and of scenarios that name none: it aims at the SLA."""
+
 _BUILT_IN: tuple[type[Policy], ...] = (
     Static,
     Threshold,
