@@ -43,7 +43,7 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     min_executors: Annotated[
         int | dict[str, int] | None, _said("fewest executors, for each operator or by operator", 1)
     ] = None
-    max_executors: Annotated[int | None, _said("most executors of all operators together", 8)] = None
+    max_executors: Annotated[int | None, _said("most executors of all, the one that sources need included", 8)] = None
     period: Annotated[str, _said("time between two turns of the control loop")] = "2s"
     for_: Annotated[str | None, _said("stop after this time; without it, run until a signal", "10m")] = msgspec.field(
         name="for", default=None

@@ -105,10 +105,14 @@ class Controller:
         """Do one turn, and return it."""
         time_s = self._plant.clock.now()
         measured = self._observer.observe(self._plan)
-        settling = frozenset() if self.options.dry_run else self._observer.settling(self._plan)
-        turn = self._new_turn(time_s, settling) if measured is None else self._decide(time_s, measured, settling)
+        unreached = frozenset() if self.options.dry_run else self._observer.unreached(self._plan)
+        if measured is None:
+            turn = self._new_turn(time_s, unreached)
+        else:
+            # A pool that gets no more from the cluster has nothing to wait for.
+            turn = self._decide(time_s, measured, unreached - measured.capabilities.short)
         turn = self._record(turn)
-        if settling or turn.ruled(Ruling.ACCEPTED):
+        if unreached or turn.ruled(Ruling.ACCEPTED):
             self._apply(time_s)
         else:
             self._problems.clear("apply")

@@ -24,8 +24,10 @@ from rheostat.cli.spark_target import ClusterFolder, Master, check_target, open_
 from rheostat.duration import positive_seconds
 from rheostat.errors import ConfigError, RheostatError
 from rheostat.loop.options import LoopOptions
+from rheostat.plan import Plan
 from rheostat.policies.registry import make_policy
-from rheostat.sla import SLA, Goal
+from rheostat.sla import SLA, Budget, Goal
+from rheostat.topology import Topology
 
 if TYPE_CHECKING:
     from rheostat.pipeline import Pipeline
@@ -55,7 +57,7 @@ def run_application(
         typer.Option(metavar="[OPERATOR=]N", help="Fewest executors of each operator; can be repeated."),
     ] = None,
     max_executors: Annotated[
-        int | None, typer.Option(min=1, help="Upper limit for the executors of all operators together.")
+        int | None, typer.Option(min=1, help="Upper limit for all executors, the one that sources need included.")
     ] = None,
     sink: Annotated[
         list[str] | None,
@@ -125,7 +127,7 @@ def _run(settings: RunSettings) -> NoReturn:
     history, console = RunHistory(), Console()
     with ExitStack() as stack:
         with console.status("starting a Spark cluster ..."):
-            cluster = stack.enter_context(open_target(settings.master, folder))
+            cluster = stack.enter_context(open_target(settings.master, folder, _room_for(topology, budget, plan)))
         with console.status("starting the queries ..."), spark_output_to(Path(settings.dir) / "spark.log"):
             running = stack.enter_context(
                 start(
@@ -148,6 +150,12 @@ def _run(settings: RunSettings) -> NoReturn:
             print("stopping when the running batches have finished; a second signal stops at once", file=sys.stderr)
     console.print(f"stopped; run it again with --dir {settings.dir} to continue from here", soft_wrap=True)
     _end_with(running, status)
+
+
+def _room_for(topology: Topology, budget: Budget, plan: Plan | None) -> int:
+    """What an embedded cluster has room for: the budget, or twice what the run starts with and one for sources."""
+    first = sum(map(budget.minimum, topology.operators)) if plan is None else plan.total
+    return budget.total or 2 * first + 1
 
 
 def _end_with(running: "Pipeline", status: int) -> NoReturn:
