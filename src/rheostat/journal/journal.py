@@ -26,6 +26,7 @@ from rheostat.loop.turn import LoopProblem, Ruling, Turn, Verdict
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 from rheostat.topology import Topology
+from rheostat.topology_shape import differences, shape_of
 
 A_DAY = 86_400
 """Snapshots of a day, one a second."""
@@ -70,9 +71,12 @@ class Journal:
             return None
         last = list(runs.values())[-1]
         if last.fingerprint != topology.fingerprint():
+            changes = differences(shape_of(last.goal.goal().topology), shape_of(topology))
+            is_same = last.goal.topology == topology.name
             raise JournalError(
-                f"journal {self._file.path} is of topology {last.goal.topology!r} ({last.fingerprint}), "
-                f"not of {topology.name!r} ({topology.fingerprint()}): use another file"
+                f"journal {self._file.path} is of topology {last.goal.topology!r}, "
+                f"{'which has changed since' if is_same else f'not of {topology.name!r}'}: {'; '.join(changes)}: "
+                "use another file"
             )
         [(revision, last_action_s)] = self._file.rows(
             "SELECT max(revision), max(time_s) FILTER (WHERE action) FROM plans"

@@ -28,7 +28,7 @@ from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.plant import Plant
 from rheostat.policies.observation import Observation
-from rheostat.policies.policy import Policy
+from rheostat.policies.policy import Policy, check_made
 from rheostat.sla import Goal
 
 Listener = Callable[[Turn], None]
@@ -55,6 +55,7 @@ class Controller:
         listeners: Sequence[Listener] = (),
     ) -> None:
         _check_same_topology(plant, goal, plan)
+        check_made(policy)
         self.goal = goal
         self.options = options or LoopOptions()
         self._plant, self._policy, self._listeners = plant, policy, tuple(listeners)
