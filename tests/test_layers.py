@@ -41,6 +41,7 @@ SPARK = (
 # Parts of the acting side that decide without asking Spark anything.
 PURE_ACTING = (
     "instructions", "cluster_view", "executor_numbers", "draining", "pool_sites", "plan_progress", "reconcile",
+    "starting_size",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from pyspark.sql import SparkSession
 
+from rheostat.clock import Clock
 from rheostat.describe import executors
 from rheostat.duration import Duration
 from rheostat.errors import ConfigError
@@ -28,6 +29,7 @@ from rheostat.plan import Plan
 from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
+from rheostat.spark.act.application_pools import ApplicationPool
 from rheostat.spark.attach import OPERATOR, application_topology, check_controllable, has_ended
 from rheostat.spark.wiring import AttachedPlant, attached_plant
 
@@ -58,6 +60,8 @@ def attach(
     file that records what was seen and done, from which a later attachment continues; without one it is kept in memory.
     With `dry_run` decisions are made and journalled, and nothing is changed.
 
+    It starts from what the application has asked for: the target of dynamic allocation, `spark.executor.instances`, or
+    all that Spark can give it. Nothing is released but by a decision, or if there are more than `max_executors`.
     Executors of other resource profiles than the default stay as they are. Spark's dynamic allocation is stopped for as
     long as the attachment lasts. Raises a `RheostatError` if the session cannot be controlled (Spark Connect, `local`),
     if it is attached already, or if an argument cannot be used; nothing has changed then.
@@ -72,7 +76,25 @@ def attach(
     with ExitStack() as undo:
         record = journal if isinstance(journal, Journal) else undo.enter_context(_open(journal))
         attached = undo.enter_context(attached_plant(spark, topology, dry_run=loop.dry_run))
-        return Attachment(spark, attached, decider, goal, record, loop, undo.pop_all())
+        present = PresentPlan(goal, attached.pool, attached.plant.clock)
+        return Attachment(spark, attached, decider, goal, record, loop, present, undo.pop_all())
+
+
+class PresentPlan:
+    """What an application has or has asked for, as a plan: what holds until something is decided."""
+
+    def __init__(self, goal: Goal, pool: ApplicationPool, clock: Clock) -> None:
+        self._topology, self._pool, self._clock = goal.topology, pool, clock
+        self._size = pool.starting_size(goal.budget.minimum(OPERATOR), clock)
+        self._last = 0
+
+    def __call__(self) -> Plan:
+        registered = self._pool.size
+        size = self._size.update(registered, self._clock.now())
+        if registered <= size < self._last:
+            _LOG.info("%s of %d: the others have not started, or are gone", executors(size), self._last)
+        self._last = size
+        return Plan.initial(self._topology, max(1, size))
 
 
 class Attachment:
@@ -86,14 +108,15 @@ class Attachment:
         goal: Goal,
         journal: Journal,
         options: LoopOptions,
+        present: PresentPlan,
         closing: ExitStack,
     ) -> None:
         self.goal, self.journal = goal, journal
         self._spark, self._closing = spark, closing
-        first = _first_plan(attached.pool.size, goal)
         self._controller = Controller(
-            attached.plant, policy, goal, journal, options, plan=first, listeners=[self._after_turn]
-        )
+            attached.plant, policy, goal, journal, options,
+            plan=present(), present=present, listeners=[self._after_turn],
+        )  # fmt: skip
         self._last: Turn | None = None
         self._lock = threading.Lock()
         self._attached = True
@@ -165,12 +188,6 @@ def _open(journal: Path | str | None) -> Journal:
     if journal is None:
         return Journal(keep_snapshots=_KEPT_IN_MEMORY)
     return Journal(journal, keep_snapshots=A_DAY)
-
-
-def _first_plan(size: int, goal: Goal) -> Plan:
-    """The executors there are, as far as the bounds allow."""
-    least, most = goal.budget.minimum(OPERATOR), goal.budget.maximum(OPERATOR)
-    return Plan.initial(goal.topology, {OPERATOR: int(min(max(size, least), most))})
 
 
 def _budget(spark: SparkSession, least: int | None, most: int | None) -> Budget:

@@ -175,17 +175,20 @@ def test_a_local_session_is_refused_with_the_reason():
         attach(session, "5s/30s")
 
 
-PROGRAM = """
-import sys, time
+PROGRAM_HEAD = """
+import logging, sys, time
 from pyspark.sql import SparkSession
 from rheostat.attachment import attach
 
-url, folder = sys.argv[1:]
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(levelname)s %(name)s %(message)s")
+logging.getLogger("py4j").setLevel(logging.WARNING)
+url, folder, *given = sys.argv[1:]
 settings = {
-    "spark.dynamicAllocation.enabled": "false", "spark.cores.max": "2", "spark.executor.cores": "1",
+    "spark.dynamicAllocation.enabled": "false", "spark.executor.cores": "1",
     "spark.executor.memory": "512m", "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
     "spark.authenticate": "true", "spark.authenticate.secret": sys.stdin.readline().strip(),
+    **dict(setting.split("=") for setting in given),
 }
 spark = SparkSession.builder.master(url).appName("plain").config(map=settings).getOrCreate()
 rows = spark.readStream.format("rate").load()
@@ -200,7 +203,59 @@ def wait(condition, what):
     while not condition():
         assert time.monotonic() < end, what
         time.sleep(0.1)
+"""
 
+HEALTHY = """
+status = spark.sparkContext._jsc.sc().statusStore()
+registered = lambda: status.executorList(True).size() - 1
+before = registered()
+with attach(spark, "5s/30s", "static", period="500ms") as attachment:
+    seen = []
+    end = time.monotonic() + 60
+    while time.monotonic() < end and len(seen) < 200:
+        seen.append(registered())
+        if len(seen) > 60 and len(set(seen[-60:])) == 1 and seen[-1]:
+            break
+        time.sleep(0.1)
+    print("SEEN", before, seen, attachment.executors, serving(attachment))
+    assert seen == sorted(seen), "executors were released"
+    assert not attachment.journal.decisions()
+    print("EXECUTORS", registered(), attachment.executors)
+print("LEFT", registered())
+"""
+
+
+def run_program(cluster, tmp_path, text, *settings):
+    command = [sys.executable, "-c", PROGRAM_HEAD + text, cluster.master_url, str(tmp_path), *settings]
+    done = subprocess.run(
+        command, input=cluster.address.secret, capture_output=True, text=True, timeout=580, check=False
+    )
+    assert done.returncode == 0, (done.stdout[-3000:], done.stderr[-3000:])
+    return done.stdout
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize(
+    "settings",
+    [["spark.executor.instances=3", "spark.cores.max=3"], ["spark.executor.cores=2", "spark.cores.max=5"]],
+    ids=["as many as were asked for", "as many as there are cores for"],
+)
+def test_executors_that_are_still_starting_stay(cluster, tmp_path, settings):
+    """Attached right after `start`, before any has registered, with a policy that decides nothing."""
+    out = run_program(cluster, tmp_path, HEALTHY, *settings)
+    wanted = 3 if "spark.cores.max=3" in settings else 2
+    assert f"EXECUTORS {wanted} {wanted}" in out
+    assert f"LEFT {wanted}" in out
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_all_executors_that_spark_gives_stay_where_no_number_was_asked_for(cluster, tmp_path):
+    out = run_program(cluster, tmp_path, HEALTHY, "spark.executor.cores=2")
+    assert "EXECUTORS 4 4" in out
+
+
+PROGRAM = """
 with attach(spark, "5s/30s", "static", options={"executors": 2}, dry_run=True, period="500ms") as attachment:
     wait(lambda: serving(attachment) == 2, "both executors")
 with attach(spark, "5s/30s", "static", options={"executors": 1}, period="500ms") as attachment:
@@ -219,10 +274,6 @@ print("DONE")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_an_application_without_dynamic_allocation_is_scaled_too_within_its_cores(cluster, tmp_path):
-    command = [sys.executable, "-c", PROGRAM, cluster.master_url, str(tmp_path)]
-    done = subprocess.run(
-        command, input=cluster.address.secret, capture_output=True, text=True, timeout=580, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "OBSTACLE 3 executors cannot be had: spark.cores.max allows 2" in done.stdout
-    assert done.stdout.endswith("DONE\n")
+    out = run_program(cluster, tmp_path, PROGRAM, "spark.cores.max=2")
+    assert "OBSTACLE 3 executors cannot be had: spark.cores.max allows 2" in out
+    assert out.endswith("DONE\n")
