@@ -19,7 +19,7 @@ POLICIES = {"policies"}
 LOOP = {"loop", "journal", "replay", "testing"}
 PLANTS = {"sim", "spark"}
 WORKLOADS = {"workloads"}
-TOP = {"experiments", "cli", "web", "serve", "attachment", "pipeline"}
+TOP = {"experiments", "cli", "web", "serve", "attachment", "attachment_view", "pipeline"}
 
 MAY_KNOW: dict[str, set[str]] = {
     **dict.fromkeys(VOCABULARY | LOAD, VOCABULARY),

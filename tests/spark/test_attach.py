@@ -1,10 +1,10 @@
 """On a real cluster: an application's executors follow its load, and whatever goes wrong harms no query."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from pyspark.sql import SparkSession
@@ -23,6 +23,16 @@ class Raising(Policy):
 
     def decide(self, observation):
         raise ZeroDivisionError("a defect")
+
+
+class Careless(Policy):
+    """A policy that forgets the base class."""
+
+    def __init__(self, goal, options=None):
+        self.goal = goal
+
+    def decide(self, observation):
+        return []
 
 
 @pytest.fixture
@@ -155,6 +165,14 @@ def test_a_dry_run_leaves_sparks_own_allocation_alone(spark):
         ({"sla": "5s/30s", "options": {"higher": 1}}, "no option 'higher'"),
         ({"sla": "5s/30s", "min_executors": 3, "max_executors": 2}, "at least 3 but at most 2"),
         ({"sla": "5s/30s", "period": 0}, "period 0"),
+        ({"sla": "5s/30s", "period": None}, "period None is not a duration"),
+        ({"sla": 5}, 'sla 5 is no SLA: write latency and window like "5s/30s"'),
+        ({"sla": None}, "sla None is no SLA"),
+        ({"sla": "5s/30s", "policy": 5}, "policy 5 cannot be used: it is not derived from rheostat.Policy"),
+        ({"sla": "5s/30s", "policy": Careless}, "policy 'careless' has no options: let its __init__ call super"),
+        ({"sla": "5s/30s", "options": ["high"]}, "options \\['high'\\] of policy '.*' are none: give a mapping"),
+        ({"sla": "5s/30s", "max_executors": "3"}, "max_executors '3' must be a whole number >= 1"),
+        ({"sla": "5s/30s", "journal": 5}, "journal 5 is no journal: give the path of a file"),
     ],
 )
 def test_wrong_arguments_are_refused_before_anything_changes(spark, arguments, message):
@@ -164,14 +182,15 @@ def test_wrong_arguments_are_refused_before_anything_changes(spark, arguments, m
     assert manager_of(spark).equals(before)
 
 
+def test_what_is_no_session_is_refused_by_its_name(spark):
+    for wrong in (None, 5, spark.sparkContext):
+        with pytest.raises(ConfigError, match=f"{re.escape(repr(wrong))} is no Spark session: give the SparkSession"):
+            attach(wrong, "5s/30s")
+
+
 def test_spark_connect_is_refused_with_the_reason():
+    session = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
     with pytest.raises(PlantError, match="Spark Connect session, which has no control of executors"):
-        attach(SimpleNamespace(version="4.3.0"), "5s/30s")
-
-
-def test_a_local_session_is_refused_with_the_reason():
-    session = SimpleNamespace(_jsparkSession=None, sparkContext=SimpleNamespace(master="local[4]"))
-    with pytest.raises(PlantError, match=r"master 'local\[4\]' has no executors"):
         attach(session, "5s/30s")
 
 
@@ -191,8 +210,10 @@ settings = {
     **dict(setting.split("=") for setting in given),
 }
 spark = SparkSession.builder.master(url).appName("plain").config(map=settings).getOrCreate()
-rows = spark.readStream.format("rate").load()
-rows.writeStream.format("noop").option("checkpointLocation", folder).trigger(processingTime="1 second").start()
+
+def start_query():
+    rows = spark.readStream.format("rate").load()
+    rows.writeStream.format("noop").option("checkpointLocation", folder).trigger(processingTime="1 second").start()
 
 def serving(attachment):
     period = attachment.last
@@ -210,9 +231,10 @@ status = spark.sparkContext._jsc.sc().statusStore()
 registered = lambda: status.executorList(True).size() - 1
 before = registered()
 with attach(spark, "5s/30s", "static", period="500ms") as attachment:
+    start_query()
     seen = []
     end = time.monotonic() + 60
-    while time.monotonic() < end and len(seen) < 200:
+    while time.monotonic() < end:
         seen.append(registered())
         if len(seen) > 60 and len(set(seen[-60:])) == 1 and seen[-1]:
             break
@@ -225,6 +247,55 @@ print("LEFT", registered())
 """
 
 
+LOCAL = """
+import logging, sys, time
+from pyspark.sql import SparkSession
+from rheostat.attachment import attach
+from rheostat.errors import PlantError
+
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(levelname)s %(name)s %(message)s")
+logging.getLogger("py4j").setLevel(logging.WARNING)
+spark = SparkSession.builder.master("local[2]").appName("laptop").config("spark.ui.enabled", "false").getOrCreate()
+
+def serve(batches):
+    for batch in batches:
+        time.sleep(0.04 * batch.num_rows)
+        yield batch
+
+rows = spark.readStream.format("rate").option("rowsPerSecond", 100).option("numPartitions", 2).load()
+query = rows.mapInArrow(serve, rows.schema).writeStream.format("noop").option("checkpointLocation", sys.argv[1]).start()
+with attach(spark, "2s/10s", "threshold", max_executors=8, period="1s") as attachment:
+    end = time.monotonic() + 90
+    while attachment.recommended != 2:
+        assert time.monotonic() < end, repr(attachment)
+        time.sleep(0.2)
+    print("EXECUTORS", attachment.executors, "RECOMMENDED", attachment.recommended)
+    print(attachment)
+    print(attachment._repr_html_())
+    assert query.isActive
+query.stop()
+spark.stop()
+try:
+    attach(spark, "5s/30s")
+except PlantError as error:
+    print("STOPPED:", error)
+"""
+
+
+@pytest.mark.timeout(200)
+def test_on_a_local_master_it_is_a_dry_run_that_measures_and_recommends(tmp_path):
+    command = [sys.executable, "-c", LOCAL, str(tmp_path / "checkpoint")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    assert done.returncode == 0, (done.stdout[-3000:], done.stderr[-3000:])
+    out = done.stdout
+    assert "INFO rheostat master 'local[2]' has one process, which counts as one executor: a dry run" in out
+    assert "EXECUTORS 1 RECOMMENDED 2" in out
+    assert "INFO rheostat would scale to 2 executors: utilisation" in out
+    assert "executors  1, 2 recommended" in out
+    assert "<svg" in out
+    assert "STOPPED: the session of application 'laptop' is stopped: attach to one that runs" in out
+
+
 def run_program(cluster, tmp_path, text, *settings):
     command = [sys.executable, "-c", PROGRAM_HEAD + text, cluster.master_url, str(tmp_path), *settings]
     done = subprocess.run(
@@ -234,18 +305,19 @@ def run_program(cluster, tmp_path, text, *settings):
     return done.stdout
 
 
+SLOW_TO_START = "spark.executor.extraJavaOptions=-Xint"
+"""Executors without a compiler need some seconds more until they register."""
+
+
 @pytest.mark.timeout(200)
-@pytest.mark.parametrize(
-    "settings",
-    [["spark.executor.instances=3", "spark.cores.max=3"], ["spark.executor.cores=2", "spark.cores.max=5"]],
-    ids=["as many as were asked for", "as many as there are cores for"],
-)
-def test_executors_that_are_still_starting_stay(cluster, tmp_path, settings):
-    """Attached right after `start`, before any has registered, with a policy that decides nothing."""
+def test_executors_that_are_still_starting_stay(cluster, tmp_path):
+    """Attached as soon as the session is there, before any has registered, with a policy that decides nothing."""
+    settings = ["spark.executor.instances=3", "spark.cores.max=3", SLOW_TO_START]
     out = run_program(cluster, tmp_path, HEALTHY, *settings)
-    wanted = 3 if "spark.cores.max=3" in settings else 2
-    assert f"EXECUTORS {wanted} {wanted}" in out
-    assert f"LEFT {wanted}" in out
+    assert "INFO rheostat attached to 'plain' with policy 'static' for 5s over 30s: 3 executors, 3 of them" in out
+    assert "EXECUTORS 3 3" in out
+    assert "INFO rheostat detached from 'plain': 3 executors" in out
+    assert "LEFT 3" in out
 
 
 @pytest.mark.slow
@@ -256,6 +328,7 @@ def test_all_executors_that_spark_gives_stay_where_no_number_was_asked_for(clust
 
 
 PROGRAM = """
+start_query()
 with attach(spark, "5s/30s", "static", options={"executors": 2}, dry_run=True, period="500ms") as attachment:
     wait(lambda: serving(attachment) == 2, "both executors")
 with attach(spark, "5s/30s", "static", options={"executors": 1}, period="500ms") as attachment:

@@ -20,7 +20,7 @@ from rheostat.spark.act.actuators.executor_control import ExecutorControl
 from rheostat.spark.act.cluster_view import DEFAULT_PROFILE, ClusterView, ReconcileRules
 from rheostat.spark.act.execute import Actuators, AllocationActuators, FixedQueries
 from rheostat.spark.act.pool_sites import first_book
-from rheostat.spark.act.starting_size import StartingSize, asked_for, wait_until_settled
+from rheostat.spark.act.starting_size import START_TIMEOUT_S, StartingSize, asked_for, wait_until_settled
 from rheostat.spark.state.executor_book import ExecutorBook, PoolSite, SparkExecutor
 from rheostat.spark.state.query_groups import Groups
 from rheostat.spark.state.stage_placement import StagePlacement, Unplaced
@@ -86,7 +86,7 @@ class DefaultPool:
             reserved=None,
             others={profile: n for profile, n in {**others, **targets}.items() if profile != DEFAULT_PROFILE},
             cores_max=cores_max,
-            shortage_after_s=60.0,
+            shortage_after_s=START_TIMEOUT_S,
         )
 
     @property
