@@ -23,6 +23,9 @@ class Allocation:
         profiles = [profile for profile, count in self._application.registered.items() for _ in range(count)]
         return tuple(SparkExecutor(str(n), "host:1", profile, 1) for n, profile in enumerate(profiles))
 
+    def active_jobs(self):
+        return frozenset()
+
     def request(self, totals):
         self.requests.append(dict(totals))
         self.last_request = dict(totals)
@@ -117,6 +120,15 @@ def test_a_later_attachment_starts_from_what_the_last_one_requested():
     pool.close()
     application.registered[0] = 1
     assert start(application)[1:] == (1, [])
+
+
+def test_an_application_that_has_ended_shows_what_it_had_last(monkeypatch):
+    application = Application(3, spark_executor_instances=3)
+    pool, _, _ = start(application)
+    assert len(pool.view(()).executors) == 3
+    monkeypatch.setattr(Control, "has_ended", True)
+    application.registered = None
+    assert len(pool.view(()).executors) == 3
 
 
 def test_dynamic_allocation_gets_back_the_executors_there_are():

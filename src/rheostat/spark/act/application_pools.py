@@ -69,6 +69,7 @@ class DefaultPool:
         (operator,) = topology.operators
         self._spark, self._taken_over = spark, take_over
         self._site = PoolSite(PoolName(operator))
+        self._last_view = ClusterView(profiles={self._site: DEFAULT_PROFILE})
         self._allocation = AllocationClient(spark)
         cores_max = _executors_within_cores_max(spark)
         self._asked = self._asked_in_settings(cores_max)
@@ -114,8 +115,11 @@ class DefaultPool:
         return StartingSize(max(present, least))
 
     def view(self, groups: Groups) -> ClusterView:
-        executors, jobs = self._allocation.executors(), self._allocation.active_jobs()
-        return ClusterView(executors, jobs, {self._site: DEFAULT_PROFILE}, groups=groups)
+        """Once the application has ended, the last one: that it has ended is no failure."""
+        if not self._control.has_ended:
+            registered, jobs = self._allocation.executors(), self._allocation.active_jobs()
+            self._last_view = ClusterView(registered, jobs, {self._site: DEFAULT_PROFILE}, groups=groups)
+        return self._last_view
 
     def actuators(self) -> list[Actuators]:
         return [AllocationActuators(self._allocation), FixedQueries()]
