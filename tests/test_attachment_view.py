@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from rheostat.attachment import TurnLog
+from rheostat.attachment import AttachmentLog
 from rheostat.attachment_view import AttachmentView
 from rheostat.decision import Hold, Scale
 from rheostat.loop.controller import Controller
@@ -40,7 +40,7 @@ class Wants(Policy):
 class Loop:
     def __init__(self, *, dry_run=False):
         self.plant = FakePlant(TOPOLOGY, arrival_rate=1200, service_rate=1000, plan=Plan.initial(TOPOLOGY, 3))
-        self.policy, self.log = Wants(GOAL), TurnLog({STANDING})
+        self.policy, self.log = Wants(GOAL), AttachmentLog({STANDING})
         self.view = AttachmentView(
             "clicks <b>", "wants", GOAL.slas[0], OperatorName("application"), dry_run, {STANDING}
         )

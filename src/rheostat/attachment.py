@@ -75,6 +75,8 @@ def attach(
     loop = LoopOptions(period, cooldown=cooldown, dry_run=dry_run or is_local)
     topology = application_topology(spark)
     goal = Goal(topology, (_sla(sla),), _budget(spark, min_executors, max_executors))
+    if not isinstance(options, Mapping | None):
+        raise ConfigError(f'options {options!r} are no mapping: give the policy\'s options by name, {{"high": 0.8}}')
     decider = make_policy(policy, goal, options)
     if is_local:
         _LOG.info(
@@ -128,7 +130,7 @@ class Attachment:
         )
         self._controller = Controller(
             attached.plant, policy, goal, journal, options,
-            plan=present(), present=present, listeners=[self._view, TurnLog(STANDING_PROBLEMS), self._after_turn],
+            plan=present(), present=present, listeners=[self._view, AttachmentLog(STANDING_PROBLEMS), self._after_turn],
         )  # fmt: skip
         self._last: Turn | None = None
         self._lock = threading.Lock()
@@ -213,7 +215,7 @@ class Attachment:
             self.detach()
 
 
-class TurnLog:
+class AttachmentLog:
     """Logs each action, in a dry run each decision that is not the last one again, and problems when they begin.
 
     Those of the loop are logged by the loop itself, `standing` ones not at all.

@@ -29,7 +29,7 @@ class TurnPoint(NamedTuple):
     executors: int
 
 
-class Row(NamedTuple):
+class ViewRow(NamedTuple):
     """One line of the view; `is_bad` where the SLA is missed or something is wrong."""
 
     label: str
@@ -85,48 +85,48 @@ class AttachmentView:
         dry = ", dry run: nothing is changed" if self.dry_run else ""
         return f"{self.application!r} {how}: policy {self.policy!r}, SLA {self.sla}{dry}"
 
-    def _rows(self, now_s: float) -> list[Row]:
+    def _rows(self, now_s: float) -> list[ViewRow]:
         if self._turn is None:
-            return [Row("state", "no turn of the loop yet")]
+            return [ViewRow("state", "no turn of the loop yet")]
         return [
             self._load(self._turn), self._latency(), self._executors(self._turn), self._decision(now_s),
             *self._problems(self._turn),
         ]  # fmt: skip
 
-    def _load(self, turn: Turn) -> Row:
+    def _load(self, turn: Turn) -> ViewRow:
         rate = None if turn.measures is None else turn.measures.external_rate
         measured = None if turn.measures is None else turn.measures.operators.get(self.operator)
         queued = None if measured is None else measured.queued
         behind = f", backlog {queued:,.0f} rows" if queued else ""
-        return Row("load", "not measured" if rate is None else f"{rate:,.0f} rows/s{behind}")
+        return ViewRow("load", "not measured" if rate is None else f"{rate:,.0f} rows/s{behind}")
 
-    def _latency(self) -> Row:
+    def _latency(self) -> ViewRow:
         """The last one that was measured: not every turn sees a batch end."""
         latency_s = next((p.latency_s for p in reversed(self._points) if p.latency_s is not None), None)
         if latency_s is None:
-            return Row("latency", "not measured")
+            return ViewRow("latency", "not measured")
         is_missed = latency_s > self.sla.latency_s
         judged = "above" if is_missed else "within"
-        return Row("latency", f"{human(latency_s)}, {judged} the {human(self.sla.latency_s)} of the SLA", is_missed)
+        return ViewRow("latency", f"{human(latency_s)}, {judged} the {human(self.sla.latency_s)} of the SLA", is_missed)
 
-    def _executors(self, turn: Turn) -> Row:
+    def _executors(self, turn: Turn) -> ViewRow:
         serving, wanted = self._serving(turn), turn.plan.size(self.operator)
         if not self.dry_run:
-            return Row("executors", f"{serving} of {wanted} wanted")
+            return ViewRow("executors", f"{serving} of {wanted} wanted")
         advice = "no recommendation yet" if self.recommended is None else f"{self.recommended} recommended"
-        return Row("executors", f"{serving}, {advice}")
+        return ViewRow("executors", f"{serving}, {advice}")
 
-    def _decision(self, now_s: float) -> Row:
+    def _decision(self, now_s: float) -> ViewRow:
         if self._decided is None:
-            return Row("decision", "none yet")
+            return ViewRow("decision", "none yet")
         time_s, verdict = self._decided
-        return Row("decision", f"{human(max(0.0, now_s - time_s))} ago: {describe_verdict(verdict)}")
+        return ViewRow("decision", f"{human(max(0.0, now_s - time_s))} ago: {describe_verdict(verdict)}")
 
-    def _problems(self, turn: Turn) -> Iterable[Row]:
+    def _problems(self, turn: Turn) -> Iterable[ViewRow]:
         seen = () if turn.snapshot is None else turn.snapshot.problems
         problems = [*(f"{each.place}: {each.what}" for each in turn.problems), *seen]
-        yield from (Row("problem", each, is_bad=True) for each in problems if each not in self.standing)
-        yield from (Row("note", each) for each in problems if each in self.standing)
+        yield from (ViewRow("problem", each, is_bad=True) for each in problems if each not in self.standing)
+        yield from (ViewRow("note", each) for each in problems if each in self.standing)
 
     def _serving(self, turn: Turn) -> int:
         pool = turn.plan.pool_of[self.operator]
@@ -172,7 +172,7 @@ def _is_new(verdict: Verdict, last: tuple[float, Verdict] | None) -> bool:
     return (describe(verdict.decision), verdict.ruling) != (describe(before.decision), before.ruling)
 
 
-def _html_row(row: Row) -> str:
+def _html_row(row: ViewRow) -> str:
     colour = f";color:{_LIMIT}" if row.is_bad else ""
     label = f'<td style="text-align:left;color:#666;padding:1px 12px 1px 0">{escape(row.label)}</td>'
     return f'<tr>{label}<td style="text-align:left;padding:1px 0{colour}">{escape(row.value)}</td></tr>'

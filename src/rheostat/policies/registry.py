@@ -81,14 +81,7 @@ def make_policy(policy: str | type[Policy], goal: Goal, options: Mapping[str, An
     chosen = policy_class(policy) if isinstance(policy, str) else policy
     if (why := _why_not_a_policy(chosen)) is not None:
         raise ConfigError(f"policy {chosen!r} cannot be used: {why}")
-    if not isinstance(options, Mapping | None):
-        raise ConfigError(f"options {options!r} of policy {chosen.name!r} are none: give a mapping by name")
-    made = chosen(goal, make_options(chosen, options or {}))
-    if not isinstance(getattr(made, "options", None), PolicyOptions):
-        raise ConfigError(
-            f"policy {chosen.name!r} has no options: let its __init__ call super().__init__(goal, options)"
-        )
-    return made
+    return chosen(goal, make_options(chosen, options or {}))
 
 
 def make_options(policy: type[Policy], options: Mapping[str, Any]) -> PolicyOptions:
