@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from rheostat.loop.turn import Ruling
 from rheostat.pipeline import Pipeline, start
 from rheostat.plan import Plan
 from rheostat.sla import SLA, Budget
+from rheostat.spark.act.cluster_view import RESERVED_EXECUTORS
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
 from rheostat.spark.target import SparkTarget
@@ -43,6 +44,8 @@ class Contender:
 @dataclass(frozen=True)
 class Trial:
     """Everything that is the same for all contenders. `topology` reads the given folder, `make` makes its records.
+
+    `budget` is for the pools; the executor of the sources comes on top.
 
     Before the load starts there are `trickle` records a second, until the first results arrive and executors are warm.
     """
@@ -72,7 +75,7 @@ class Trial:
                         sla=self.sla,
                         policy=contender.policy,
                         options=contender.options,
-                        budget=self.budget,
+                        budget=replace(self.budget, total=self.budget.total and self.budget.total + RESERVED_EXECUTORS),
                         plan=Plan.initial(topology, self.executors, standby=contender.standby),
                         directory=folder / "run",
                         on=SparkTarget(cluster=cluster, settings=FAST_START_SETTINGS),

@@ -25,6 +25,7 @@ from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import Ruling, Turn
 from rheostat.pipeline import start
 from rheostat.sla import Budget
+from rheostat.spark.act.cluster_view import RESERVED_EXECUTORS
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
 from rheostat.spark.target import SparkTarget
@@ -71,7 +72,7 @@ def run(folder: Path, part_s: float, fuse: bool) -> None:
             word_count(inbox, cost_s=COST_S, substreams=4),
             policy="ra-stream",
             options={**OPTIONS, "fuse": fuse},
-            budget=Budget(4),
+            budget=Budget(4 + RESERVED_EXECUTORS),
             directory=folder / "run",
             on=SparkTarget(cluster=cluster, settings=FAST_START_SETTINGS, nodes={"split": "north", "count": "south"}),
             loop=LoopOptions("2s"),

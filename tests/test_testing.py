@@ -132,7 +132,7 @@ def test_a_rate_may_follow_the_time_and_a_loop_feeds_itself():
 
 def test_it_can_group_stateless_operators_and_place_executors():
     offered = FakePlant(TOPOLOGY).capabilities
-    assert (offered.can_place, offered.can_fuse, offered.free_executors) == (True, False, None)
+    assert (offered.can_place, offered.can_fuse, offered.room) == (True, False, None)
     assert offered.can_group("split", "osg")
     assert not offered.can_group("count", "osg")
 

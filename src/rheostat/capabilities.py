@@ -3,20 +3,23 @@
 import msgspec
 
 from rheostat.decision import Decision, Fuse, Place, Regroup, Split
-from rheostat.names import OperatorName
+from rheostat.names import OperatorName, PoolName
 
 
 class Capabilities(msgspec.Struct, frozen=True, omit_defaults=True):
     """`can_fuse`: operators can be fused and split while they run. `can_place`: executors can be placed on nodes.
     `groupings`: how the records of each operator can be spread; one that is left out stays as it is. A name that ends
-    with a colon stands for all that begin with it. `free_executors`: how many more the cluster has room for now, None
-    when that is not known.
+    with a colon stands for all that begin with it. `room`: how many executors the cluster can give to all pools
+    together, standbys included, None when that is not known. `short`: pools that have all that the cluster can give
+    them now, and less than is planned. `reserved`: executors outside all pools, for sources; they count in the budget.
     """
 
     can_fuse: bool = False
     can_place: bool = False
     groupings: dict[OperatorName, tuple[str, ...]] = {}
-    free_executors: int | None = None
+    room: int | None = None
+    short: frozenset[PoolName] = frozenset()
+    reserved: int = 0
 
     def can_group(self, operator: OperatorName, grouping: str) -> bool:
         names = self.groupings.get(operator, ())

@@ -111,6 +111,7 @@ def start(
                 sinks=sinks,
                 nodes=target.nodes,
                 known_nodes=target.known_nodes,
+                budget=goal.budget,
                 base=_last_snapshot(journal),
             )
         )

@@ -118,6 +118,11 @@ class Plan(msgspec.Struct, frozen=True):
         """All executors that serve; warm standbys are not counted."""
         return sum(pool.size for pool in self.pools.values())
 
+    @property
+    def total_with_standbys(self) -> int:
+        """All executors that are wanted, whether they serve or stand by."""
+        return self.total + sum(pool.standby for pool in self.pools.values())
+
     def sharing(self, pool: PoolName) -> list[OperatorName]:
         """The operators that `pool` serves."""
         return [operator for operator, its_pool in self.pool_of.items() if its_pool == pool]

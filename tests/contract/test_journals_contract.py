@@ -85,7 +85,7 @@ def test_a_new_journal_has_nothing_to_resume(opened: Opened) -> None:
 
 def test_what_was_observed_comes_back_in_order(opened: Opened) -> None:
     opened.journal.begin(run(), PLAN)
-    offered = Capabilities(can_place=True, groupings={FIRST: ("osg", "by-key:")}, free_executors=0)
+    offered = Capabilities(can_place=True, groupings={FIRST: ("osg", "by-key:")}, room=0)
     turns = [turn(float(t), settling=frozenset({SECOND}), capabilities=offered) for t in range(1, 6)]
     for each in turns:
         opened.journal.write(each)

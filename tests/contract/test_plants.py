@@ -128,15 +128,19 @@ def test_an_offered_grouping_is_reached_and_seen(it):
             assert it.plant.observe().operators[operator].grouping == others[0]
 
 
-def test_as_many_executors_as_are_free_can_be_had_and_no_more(it):
-    free = it.plant.capabilities.free_executors
-    if free is None:
+def test_as_many_executors_as_there_is_room_for_can_be_had_and_no_more(it):
+    room = it.plant.capabilities.room
+    if room is None:
         return
-    pool = it.home.pools[it.pool]
-    size = pool.size + pool.standby + free
+    others = it.home.total_with_standbys - it.home.pools[it.pool].size - it.home.pools[it.pool].standby
+    size = room - others
     it.reach(it.scaled(size))
-    assert it.plant.capabilities.free_executors == 0
-    assert refusal(it, it.scaled(size + 1))
+    assert it.plant.capabilities.room == room
+    assert it.plant.capabilities.short == frozenset()
+    beyond = it.scaled(size + 1)
+    assert it.until(lambda: refusal(it, beyond), "a report that there is no room")
+    it.until(lambda: it.plant.capabilities.short == {it.pool} or None, "the pool to be short")
+    assert it.pool not in it.plant.reached(beyond)
 
 
 def test_executors_serve_on_the_node_that_the_plan_names(it, watch):

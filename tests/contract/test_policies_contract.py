@@ -22,7 +22,7 @@ from rheostat.topology import Operator, Source, Topology
 
 TURNS = 30
 PERIOD_S = 10.0
-EVERYTHING = Capabilities(can_fuse=True, can_place=True, free_executors=0)
+EVERYTHING = Capabilities(can_fuse=True, can_place=True)
 
 CHAIN = Topology(
     "chain",

@@ -100,7 +100,7 @@ def journal(request, path):
 
 
 def test_a_snapshot_comes_back_as_it_was(journal):
-    offered = Capabilities(can_fuse=True, groupings={"split": ("osg",)}, free_executors=3)
+    offered = Capabilities(can_fuse=True, groupings={"split": ("osg",)}, room=3, short=frozenset(["part"]), reserved=1)
     journal.write(period(snapshot=FULL_SNAPSHOT, capabilities=offered, settling=frozenset(["part", "split"])))
     [recorded] = journal.recorded(1)
     assert (recorded.snapshot, recorded.capabilities) == (FULL_SNAPSHOT, offered)

@@ -20,12 +20,12 @@ def test_executors_go_to_the_emptiest_node():
     assert [executor.node for executor in it.observe().executors] == ["x", "y", "x", "y"]
 
 
-def test_free_slots_and_nodes_to_choose_from_are_told_before_anyone_decides():
+def test_slots_and_nodes_to_choose_from_are_told_before_anyone_decides():
     it = plant(one_operator(), fixed(0.001, executors=4), cluster=ClusterModel(nodes=nodes("x", "y", slots=3)))
-    assert (it.capabilities.can_place, it.capabilities.free_executors, it.capabilities.can_fuse) == (True, 2, False)
+    assert (it.capabilities.can_place, it.capabilities.room, it.capabilities.can_fuse) == (True, 6, False)
     assert "round-robin" in it.capabilities.groupings["op"]
     alone = plant(one_operator(), fixed(0.001, executors=4))
-    assert (alone.capabilities.can_place, alone.capabilities.free_executors) == (False, None)
+    assert (alone.capabilities.can_place, alone.capabilities.room) == (False, None)
 
 
 def test_a_full_cluster_is_an_obstacle_until_there_is_room_again():

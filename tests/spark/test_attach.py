@@ -325,10 +325,12 @@ with attach(spark, "5s/30s", "static", options={"executors": 2}, dry_run=True, p
     wait(lambda: serving(attachment) == 2, "both executors")
 with attach(spark, "5s/30s", "static", options={"executors": 1}, period="500ms") as attachment:
     wait(lambda: serving(attachment) == 1 and not attachment.last.settling, "one executor")
-with attach(spark, "5s/30s", "static", options={"executors": 3}, period="500ms") as attachment:
+with attach(spark, "5s/30s", "static", options={"executors": 2}, period="500ms") as attachment:
     wait(lambda: serving(attachment) == 2, "two executors again")
-    wait(lambda: attachment.last.problems, "the obstacle")
-    print("OBSTACLE", attachment.last.problems[0].what)
+with attach(spark, "5s/30s", "static", options={"executors": 3}, period="500ms") as attachment:
+    room = lambda: [each.why for each in attachment.journal.decisions() if "room" in each.why]
+    wait(room, "the refusal")
+    print("REFUSED", room()[0])
 attachment = attach(spark, "5s/30s", period="500ms")
 spark.stop()
 wait(lambda: not attachment.attached, "the end with the application")
@@ -340,5 +342,5 @@ print("DONE")
 @pytest.mark.timeout(600)
 def test_an_application_without_dynamic_allocation_is_scaled_too_within_its_cores(cluster, tmp_path):
     out = run_program(cluster, tmp_path, PROGRAM, "spark.cores.max=2")
-    assert "OBSTACLE 3 executors cannot be had: spark.cores.max allows 2" in out
+    assert "REFUSED 3 executors in all, but the cluster has room for 2" in out
     assert out.endswith("DONE\n")

@@ -33,15 +33,22 @@ def check_target(master: str | None, folder: Path | None) -> None:
 
 
 @contextmanager
-def open_target(master: str | None, folder: Path | None) -> "Iterator[EmbeddedCluster | ClusterAddress | None]":
-    """The cluster to run on, or None if a `master` URL was given. An embedded cluster is stopped on exit."""
+def open_target(
+    master: str | None, folder: Path | None, executors: int = 4
+) -> "Iterator[EmbeddedCluster | ClusterAddress | None]":
+    """The cluster to run on, or None if a `master` URL was given.
+
+    An embedded cluster has room for so many `executors`, and is stopped on exit.
+    """
     from rheostat.spark.cluster.detached import connect
     from rheostat.spark.cluster.embedded import EmbeddedCluster
+    from rheostat.spark.cluster.node import nodes_for
+    from rheostat.spark.target import EXECUTOR_MEMORY_MB
 
     if master is not None:
         yield None
     elif folder is not None:
         yield connect(folder)
     else:
-        with EmbeddedCluster() as cluster:
+        with EmbeddedCluster(nodes_for(executors, EXECUTOR_MEMORY_MB)) as cluster:
             yield cluster

@@ -118,10 +118,14 @@ class Controller:
         time_s = self._plant.clock.now()
         self._follow_present(time_s)
         measured = self._observer.observe(self._plan)
-        settling = frozenset() if self.options.dry_run else self._observer.settling(self._plan)
-        turn = self._new_turn(time_s, settling) if measured is None else self._decide(time_s, measured, settling)
+        unreached = frozenset() if self.options.dry_run else self._observer.unreached(self._plan)
+        if measured is None:
+            turn = self._new_turn(time_s, unreached)
+        else:
+            # A pool that gets no more from the cluster has nothing to wait for.
+            turn = self._decide(time_s, measured, unreached - measured.capabilities.short)
         turn = self._record(turn)
-        if turn.ruled(Ruling.ACCEPTED) or (settling and self._present is None):
+        if turn.ruled(Ruling.ACCEPTED) or (unreached and self._present is None):
             self._apply(time_s)
         else:
             self._problems.clear("apply")

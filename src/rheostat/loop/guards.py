@@ -123,10 +123,18 @@ def beyond_the_bounds(decision: Decision, context: Context, proposed: Plan) -> s
 
 
 def beyond_the_budget(decision: Decision, context: Context, proposed: Plan) -> str | None:
-    budget = context.goal.budget.total
-    if budget is None or proposed.total <= max(budget, context.plan.total):
+    budget, reserved = context.goal.budget.total, context.capabilities.reserved
+    if budget is None or proposed.total <= max(budget - reserved, context.plan.total):
         return None
-    return f"{executors(proposed.total)} in all, more than the budget of {budget}"
+    besides = f" and {reserved} for sources" if reserved else ""
+    return f"{executors(proposed.total)} in all{besides}, more than the budget of {budget}"
+
+
+def beyond_the_room(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    room, wanted = context.capabilities.room, proposed.total_with_standbys
+    if room is None or wanted <= max(room, context.plan.total_with_standbys):
+        return None
+    return f"{executors(wanted)} in all, but the cluster has room for {room}"
 
 
 GUARDS: tuple[Guard, ...] = (
@@ -141,6 +149,7 @@ GUARDS: tuple[Guard, ...] = (
     without_a_change,
     beyond_the_bounds,
     beyond_the_budget,
+    beyond_the_room,
 )
 
 

@@ -46,16 +46,16 @@ class PlantObserver:
         self._problems.clear("observe")
         return self._measured(snapshot, capabilities, plan)
 
-    def settling(self, plan: Plan) -> frozenset[PoolName]:
+    def unreached(self, plan: Plan) -> frozenset[PoolName]:
         """The pools for which what runs is not yet what `plan` wants; all of them when that is not known."""
         pools = frozenset(plan.pools)
         try:
-            settling = pools - self._plant.reached(plan)
+            unreached = pools - self._plant.reached(plan)
         except Exception as error:
             self._problems.failed("reached", error)
             return pools
         self._problems.clear("reached")
-        return settling
+        return unreached
 
     def _measured(self, snapshot: Snapshot, capabilities: Capabilities, plan: Plan) -> MeasuredSnapshot | None:
         try:

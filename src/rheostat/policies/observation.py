@@ -28,8 +28,8 @@ class PoolView:
 
     `measured` are its operators without those that are fused behind others, of which nothing is measured. `useful` is
     the most executors that can all have work: a keyed operator has none for more than it has substreams. `spare` is how
-    many executors the budget leaves for all pools together (infinite without a total). `settling` says that the last
-    action on the pool is not finished. `executors` are those that the plant has, in any phase.
+    many executors budget and cluster leave for all pools together (infinite without a bound). `settling` says that the
+    last action on the pool is not finished. `executors` are those that the plant has, in any phase.
     """
 
     name: PoolName
@@ -122,8 +122,16 @@ class Observation(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def spare(self) -> float:
-        """How many executors the budget leaves; infinite without a total."""
-        return math.inf if self.budget.total is None else float(self.budget.total - self.plan.total)
+        """How many executors the budget leaves, and the cluster has room for; infinite without a bound."""
+        total, room = self.budget.total, self.capabilities.room
+        within_budget = math.inf if total is None else total - self.capabilities.reserved - self.plan.total
+        within_room = math.inf if room is None else room - self.plan.total_with_standbys
+        return float(min(within_budget, within_room))
+
+    @cached_property
+    def most_executors(self) -> float:
+        """How many executors all pools together may have; infinite without a bound."""
+        return self.plan.total + self.spare
 
     def hold_all(self, reason: str) -> list[Decision]:
         """A hold for every pool."""

@@ -61,7 +61,7 @@ class Threshold(Policy[ThresholdOptions]):
         if pool.size >= pool.bounds.most:
             return pool.hold(f"{over}, but at most {executors(pool.bounds.most)} are allowed: hold")
         if spare < 1:
-            return pool.hold(f"{over}, but the budget of {self.goal.budget.total} executors is spent: hold")
+            return pool.hold(f"{over}, but budget and cluster have no room for more: hold")
         return _scale(pool, pool.size + 1, utilisation, over)
 
     def _fewer(self, pool: PoolView, utilisation: float) -> Decision:

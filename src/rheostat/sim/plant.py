@@ -59,8 +59,12 @@ class SimPlant:
     @property
     def capabilities(self) -> Capabilities:
         nodes = self.model.cluster.nodes
-        free = sum(node.slots - self.cluster.registry.on_node(node.name) for node in nodes) if nodes else None
-        return Capabilities(can_place=bool(nodes), groupings=self._groupings, free_executors=free)
+        if not nodes:
+            return Capabilities(groupings=self._groupings)
+        room = sum(node.slots for node in nodes)
+        is_full = not any(self._has_slot(node.name) for node in nodes)
+        short = frozenset(filter(self._lacks_executors, self._plan.pools)) if is_full else frozenset()
+        return Capabilities(can_place=True, groupings=self._groupings, room=room, short=short)
 
     def observe(self) -> Snapshot:
         return self._meter.read()
@@ -89,6 +93,13 @@ class SimPlant:
         if self.cluster.pauses.topology_paused_for_s > 0 or self._has_other_pools(plan):
             return frozenset()
         return plan.pools_within([operator for operator in self.topology.operators if self._is_real(operator, plan)])
+
+    def _lacks_executors(self, pool: PoolName) -> bool:
+        """Whether the plan has an executor that was not even requested, while no other leaves or starts."""
+        members = self.cluster.registry.of(pool)
+        wanted = self._plan.pools[pool].executors
+        changing = any(member.phase is not ExecutorPhase.ACTIVE for member in members)
+        return not changing and {member.id for member in members} < set(wanted)
 
     def _has_other_pools(self, plan: Plan) -> bool:
         return plan.pool_of != self._plan.pool_of or plan.fused != self._plan.fused

@@ -34,7 +34,14 @@ class SparkPlant:
     @property
     def capabilities(self) -> Capabilities:
         rules = self._reconciler.rules
-        return Capabilities(can_fuse=rules.can_fuse, can_place=rules.can_route, groupings=self._meter.groupings())
+        return Capabilities(
+            can_fuse=rules.can_fuse,
+            can_place=rules.can_route,
+            groupings=self._meter.groupings(),
+            room=self._reconciler.room,
+            short=self._reconciler.short,
+            reserved=rules.reserved or 0,
+        )
 
     @property
     def clock(self) -> Clock:

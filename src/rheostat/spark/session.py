@@ -52,6 +52,10 @@ _STATE = {
 """A batch writes the changes of its state, not a snapshot of all of it. A repeated task writes the same file again, and
 up to Spark 4.2 the checksum of the first attempt may stay beside it: a query cannot restart from that (SPARK-56461)."""
 
+_SMALL_EXECUTORS = {"spark.executor.cores": "1"}
+"""On a standalone cluster an executor without a number of cores takes all those of its worker: the first one, for the
+sources, would leave none for the pools."""
+
 _LOOPBACK = {
     "spark.driver.host": MASTER_HOST,
     "spark.driver.bindAddress": MASTER_HOST,
@@ -189,6 +193,8 @@ def default_settings(explicit: Mapping[str, str], address: ClusterAddress | None
     """What to set in addition to the user's `explicit` settings, which include the master."""
     is_local = explicit["spark.master"].startswith("local")
     defaults = _STATE | _STICKY_SUBSTREAMS
+    if explicit["spark.master"].startswith("spark://"):
+        defaults |= _SMALL_EXECUTORS
     if not is_local and explicit.get("spark.dynamicAllocation.enabled", "true") == "true":
         defaults |= _POOLS
     if address is not None:

@@ -12,8 +12,8 @@ from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.status import NodeStatus
 from rheostat.spark.session import Setting, build_session
 
-_SMALL_EXECUTORS: dict[str, Setting] = {"spark.executor.cores": 1, "spark.executor.memory": "768m"}
-"""On a cluster of our own an executor is one slot; without a number it would take all cores of its node."""
+EXECUTOR_MEMORY_MB = 768
+"""Of an executor on a cluster of our own, where several share one machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class SparkTarget:
         if self.session is not None:
             yield self.session
             return
-        defaults = _SMALL_EXECUTORS if self.cluster else {}
+        defaults: dict[str, Setting] = {"spark.executor.memory": f"{EXECUTOR_MEMORY_MB}m"} if self.cluster else {}
         spark = build_session(name, self.master, self.cluster, {**defaults, **self.settings})
         try:
             yield spark

@@ -10,8 +10,10 @@ from pyspark.sql import SparkSession
 from rheostat.clock import WallClock
 from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
+from rheostat.sla import Budget
 from rheostat.snapshot import Snapshot
 from rheostat.spark.act.application_pools import ApplicationPool, DefaultPool, DriverPool
+from rheostat.spark.act.cluster_room import check_room
 from rheostat.spark.act.execute import Execution
 from rheostat.spark.act.executor_pools import NoExecutors, ProfilePools, has_executors
 from rheostat.spark.act.reconciler import Reconciler
@@ -48,9 +50,10 @@ def topology_plant(
     sinks: Mapping[str, Sink | Path | str] | None = None,
     nodes: Mapping[str, str] | None = None,
     known_nodes: Sequence[NodeStatus] = (),
+    budget: Budget | None = None,
     base: Snapshot | None = None,
 ) -> Iterator[TopologyPlant]:
-    """Run `topology` as `plan` says until the block ends.
+    """Run `topology` as `plan` says until the block ends. What the cluster has too little room for is refused.
 
     `nodes` pins pools to nodes, by operator. `known_nodes` are those of a cluster of our own. `base` is the last
     snapshot of an earlier run: counters continue from there.
@@ -64,10 +67,13 @@ def topology_plant(
             shared = {plan.pool_of[OperatorName(name)]: node for name, node in (nodes or {}).items()}
             pinned = {**own, **shared}
             place = str(directory.path)
-            pools = ProfilePools(spark, topology, plan, groups=groups.now, nodes=pinned, directory=place)
+            bounds = budget or Budget()
+            least = {name: bounds.minimum(name) for name in topology.operators}
+            pools = ProfilePools(spark, topology, plan, groups=groups.now, nodes=pinned, least=least, directory=place)
+            ending.callback(pools.close)
+            check_room(plan, bounds, pools.room, reserved=pools.rules.reserved or 0, size=pools.size)
         else:
             pools = NoExecutors(topology, plan)
-        ending.callback(pools.close)
         state = SparkState(pools.book, pools.placement, groups)
         runtime = Runtime(topology, spark, directory, sinks=sinks, placement=state.placement, groups=groups)
         reconciler = Reconciler(state, pools, Execution(pools.actuators(runtime)), pools.rules, clock, plan)

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Scale
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.plan import Plan
@@ -38,6 +39,7 @@ def observe(
     batches=None,
     pools=None,
     budget=None,
+    capabilities=None,
     **more,
 ):
     """`rates` holds λ and μ by operator; `plan` the executors by operator, or a plan."""
@@ -49,7 +51,8 @@ def observe(
     external = next(iter(rates.values()))[0] if external_rate is None else external_rate
     plan = plan if isinstance(plan, Plan) else Plan.initial(topology, plan)
     measures = Measures(interval_s, measured, latency_s, external)
-    return Observation(Snapshot(time_s, states), measures, plan, frozenset(settling), budget or Budget())
+    offered = capabilities or Capabilities()
+    return Observation(Snapshot(time_s, states), measures, plan, frozenset(settling), budget or Budget(), offered)
 
 
 def policy_for(wanted, name="drs", **options):

@@ -4,6 +4,7 @@ from drs_observations import acted, batch, chain, decide, goal, later, observe, 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Effect, Hold, Scale
 from rheostat.plan import Plan, PoolPlan
 from rheostat.policies.drs.network_variants import under_load
@@ -276,8 +277,8 @@ def test_a_model_of_batches_waits_until_one_is_measured():
 @pytest.mark.parametrize(
     ("rates", "external_rate", "words"),
     [
-        ({"a": (None, 4.0), "b": (10.0, 6.0)}, 10.0, "the arrival rate of 'a' was not measured"),
-        ({"a": (10.0, 4.0), "b": (10.0, None)}, 10.0, "the service rate of 'b' was not measured yet"),
+        ({"a": (None, 4.0), "b": (10.0, None)}, 10.0, "the arrival rate of 'a' was not measured"),
+        ({"a": (10.0, None), "b": (10.0, None)}, 10.0, "the service rate of 'a' was not measured yet"),
         ({"a": (10.0, 4.0), "b": (10.0, 6.0)}, 0.0, "nothing enters, and records on their way"),
     ],
 )
@@ -285,6 +286,32 @@ def test_what_is_not_known_is_named_and_everything_holds(rates, external_rate, w
     decisions = decide(goal(AB, total=9), rates, {"a": 2, "b": 2}, external_rate=external_rate)
     assert [type(decision) for decision in decisions] == [Hold, Hold]
     assert all(words in decision.reason for decision in decisions)
+
+
+@pytest.mark.parametrize(
+    ("rates", "words"),
+    [
+        ({"a": (None, 4.0), "b": (10.0, 6.0)}, "the arrival rate of 'a' was not measured"),
+        ({"a": (10.0, None), "b": (10.0, 6.0)}, "the service rate of 'a' was not measured yet"),
+    ],
+)
+def test_decisions_about_other_pools_go_on_while_one_cannot_be_measured(rates, words):
+    a, b = decide(goal(AB, "1s"), rates, {"a": 2, "b": 1}, external_rate=10.0)
+    assert (type(a), type(b)) == (Hold, Scale)
+    assert words in a.reason
+    assert b.executors > 1, "one executor serves 6 of its 10 records a second"
+
+
+def test_nobody_takes_what_an_unmeasured_pool_may_need():
+    a, b = decide(goal(AB, total=9), {"a": (None, 4.0), "b": (10.0, 6.0)}, {"a": 2, "b": 2}, external_rate=10.0)
+    assert (type(a), type(b)) == (Hold, Hold)
+
+
+def test_no_more_executors_are_asked_for_than_the_cluster_has_room_for():
+    rates = {"a": (10.0, 1.0), "b": (10.0, 6.0)}
+    wanted = decide(goal(AB, "1s"), rates, {"a": 2, "b": 2}, capabilities=Capabilities(room=7))
+    assert sum(decision.executors for decision in wanted) == 7
+    assert "can serve" in wanted[0].reason
 
 
 def test_an_unknown_rate_from_outside_holds():

@@ -52,7 +52,7 @@ class Application:
     def __init__(self, registered=0, targets=None, master="spark://host:7077", others=None, **settings):
         self.registered, self.targets = {0: registered, **(others or {})}, targets
         named = {name.replace("_", "."): str(value) for name, value in settings.items()}
-        conf = SimpleNamespace(get=named.get)
+        conf = SimpleNamespace(get=named.get, contains=named.__contains__)
         self.sparkContext = SimpleNamespace(master=master, getConf=lambda: conf)
 
 
@@ -60,6 +60,8 @@ class Application:
 def fakes(monkeypatch):
     monkeypatch.setattr(application_pools, "AllocationClient", Allocation)
     monkeypatch.setattr(application_pools, "ExecutorControl", Control)
+    monkeypatch.setattr(application_pools, "executor_size", lambda it: None)
+    monkeypatch.setattr(application_pools, "StandaloneRoom", lambda it, size: None)
     monkeypatch.setattr(application_pools, "has_dynamic_allocation", lambda it: it.targets is not None)
 
 

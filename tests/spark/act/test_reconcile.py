@@ -170,7 +170,7 @@ def test_a_replacement_that_does_not_come_is_not_waited_for_and_reported():
     assert WaitForLocality(True) in cluster.step(11)
     assert cluster.obstacles == (
         "pool 'work' has waited longer than 10s for 1 of its 2 executors: "
-        "the cluster may have no free cores or memory for them",
+        "they are still starting, or the cluster has no free cores or memory for them",
     )
     cluster.step(executors=(BASE, *executors("a", "c")), warmed_up=frozenset("abc"))
     assert cluster.obstacles == ()
@@ -330,7 +330,7 @@ def test_without_routing_there_are_no_standbys_no_warm_ups_and_no_moves_of_a_poo
 @pytest.fixture
 def attached():
     """An application with two executors of the default profile and one of another, which is not ours."""
-    cluster = Cluster(ONE, Plan.initial(ONE, 2), {WORK: 0}, can_route=False, reserved=None, others={5: 1}, cores_max=3)
+    cluster = Cluster(ONE, Plan.initial(ONE, 2), {WORK: 0}, can_route=False, reserved=None, others={5: 1})
     cluster.step(executors=(*executors("a", "b", profile=0), executor("x", profile=5)))
     assert cluster.reached == {"work"}
     return cluster
@@ -346,10 +346,10 @@ def test_an_application_is_scaled_in_its_default_profile_and_others_keep_their_e
     assert last.index(RequestTotals({5: 1, 0: 1})) < last.index(Kill(("b",)))
 
 
-def test_more_executors_than_the_application_has_cores_for_are_reported_at_once(attached):
+def test_more_executors_than_the_application_has_room_for_are_reported_at_once(attached):
     attached.decide(Scale(pool="work", executors=4, reason="test"))
-    attached.step()
-    assert attached.obstacles == ("4 executors cannot be had: spark.cores.max allows 3",)
+    assert RequestTotals({5: 1, 0: 3}) in attached.step(room=3)
+    assert attached.obstacles == ("pool 'work' gets 3 of its 4 executors: the cluster has room for 3 executors",)
 
 
 def test_on_a_local_master_a_plan_is_real_at_once_and_tasks_stand_for_executors():

@@ -67,6 +67,7 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> RunHisto
     from rheostat.load import Constant, Progressive, Spike
     from rheostat.load.skew import zipf
     from rheostat.pipeline import start
+    from rheostat.spark.act.cluster_view import RESERVED_EXECUTORS
     from rheostat.spark.cluster.embedded import EmbeddedCluster
     from rheostat.spark.cluster.node import Node
     from rheostat.spark.target import SparkTarget
@@ -95,7 +96,7 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> RunHisto
                     sla=sla,
                     policy=policy,
                     options=_options(policy, sla),
-                    budget=Budget(MAX_EXECUTORS, most={"count": MAX_COUNT_EXECUTORS}),
+                    budget=Budget(MAX_EXECUTORS + RESERVED_EXECUTORS, most={"count": MAX_COUNT_EXECUTORS}),
                     plan=Plan.initial(topology, standby={"split": 1}),
                     directory=folder / "run",
                     on=SparkTarget(cluster=cluster, settings=FAST_START_SETTINGS),

@@ -35,7 +35,7 @@ def run_application(
     master: Master = None,
     folder: ClusterFolder = None,
     max_executors: Annotated[
-        int | None, typer.Option(min=1, help="Upper limit for the executors of all operators together.")
+        int | None, typer.Option(min=1, help="Upper limit for all executors, the one that sources need included.")
     ] = None,
     for_: Annotated[str | None, typer.Option("--for", help="Stop after this time, e.g. 10m.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show decisions without carrying them out.")] = False,
@@ -58,7 +58,7 @@ def run_application(
     console = Console()
     with ExitStack() as stack:
         with console.status("starting a Spark cluster ..."):
-            cluster = stack.enter_context(open_target(master, folder))
+            cluster = stack.enter_context(open_target(master, folder, _room_for(topology, max_executors)))
         with console.status("starting the queries ..."), spark_output_to(directory / "spark.log"):
             running = stack.enter_context(
                 start(
@@ -76,6 +76,11 @@ def run_application(
         with show_live(LiveView(topology.name, history, promised), console):
             wait_for(running, end_s)
     console.print(f"stopped; run it again with --dir {directory} to continue from here")
+
+
+def _room_for(topology: Topology, max_executors: int | None) -> int:
+    """What an embedded cluster has room for: the budget, or two executors for each operator and one for sources."""
+    return max_executors or 2 * len(topology.operators) + 1
 
 
 def wait_for(running: Any, end_s: float | None) -> None:

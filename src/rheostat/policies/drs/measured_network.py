@@ -8,7 +8,7 @@ import msgspec
 
 from rheostat.measure.counters import Counter
 from rheostat.measure.unknown import total
-from rheostat.names import OperatorName
+from rheostat.names import OperatorName, PoolName
 from rheostat.policies.batch_cost import BatchCosts
 from rheostat.policies.drs.demand import Demand
 from rheostat.policies.drs.network_variants import with_margin
@@ -52,7 +52,8 @@ class MeasuredNetwork(msgspec.Struct, frozen=True):
 
     `running` has a network whose executors are trusted with a margin; `plain` is the one without.
     `idle` says that nothing arrives and nothing is queued anywhere; `held_s` is how long records are in the network by
-    Little's law, from how many there are now; `growth` is the newest rate over the smoothed one.
+    Little's law, from how many there are now; `growth` is the newest rate over the smoothed one; `most` is how many
+    executors budget and cluster allow these pools in all; `unmeasured` are the other pools, with what is not known.
     """
 
     running: ExecutorAllocation
@@ -62,6 +63,8 @@ class MeasuredNetwork(msgspec.Struct, frozen=True):
     idle: bool
     held_s: float = 0.0
     growth: float = 1.0
+    most: float = math.inf
+    unmeasured: Mapping[PoolName, str] = {}
 
     @property
     def network(self) -> Network:
@@ -93,17 +96,26 @@ class NetworkMeasurer:
 
     def network(self, observation: Observation) -> MeasuredNetwork:
         """The network under `observation`, or an error that says what is not known."""
-        pools = tuple(observation.pools.values())
         rates = self._arrival_rates(observation)
-        visits = self._routes.visits(rates) if self._options.sum_over == "results" else None
+        complete = rates.keys() == observation.measures.operators.keys()
+        visits = self._routes.visits(rates) if complete and self._options.sum_over == "results" else None
         bundles = _scaled(visits, observation.measures.external_rate)
-        stations = tuple(self._station(observation, pool, rates, bundles) for pool in pools)
+        stations, unmeasured = self._stations(observation, rates, bundles)
+        pools = tuple(pool for name, pool in observation.pools.items() if name not in unmeasured)
         network = Network(stations, self._external_rate(observation, stations))
         running = ExecutorAllocation(with_margin(network, self._options.margin), tuple(pool.size for pool in pools))
-        held_s = _held_s(observation, rates, network)
+        held_s = _held_s(observation, pools, rates, network)
         growth = (self._newest.rate or network.external_rate) / network.external_rate
         return MeasuredNetwork(
-            running, network, pools, observation.measures.latency_s, _idle(observation), held_s, growth
+            running=running,
+            plain=network,
+            pools=pools,
+            latency_s=observation.measures.latency_s,
+            idle=_idle(observation),
+            held_s=held_s,
+            growth=growth,
+            most=observation.most_executors - sum(observation.pools[name].size for name in unmeasured),
+            unmeasured=unmeasured,
         )
 
     def _external_rate(self, observation: Observation, stations: Iterable[Station]) -> float:
@@ -118,15 +130,27 @@ class NetworkMeasurer:
 
     def _arrival_rates(self, observation: Observation) -> dict[OperatorName, float]:
         """λ of each operator: as measured, or as it would be without bottlenecks and batches on the way."""
-        measured: dict[OperatorName, float] = {}
-        for name, measures in observation.measures.operators.items():
-            if measures.arrival_rate is None:
-                raise NotMeasuredError(f"the arrival rate of {name!r} was not measured: hold")
-            measured[name] = measures.arrival_rate
+        operators = observation.measures.operators
+        measured = {name: m.arrival_rate for name, m in operators.items() if m.arrival_rate is not None}
         external_rate = observation.measures.external_rate
         if self._options.arrivals == "measured" or not external_rate:
             return measured
         return self._routes.arrival_rates(external_rate) or measured
+
+    def _stations(
+        self, observation: Observation, rates: Mapping[OperatorName, float], bundles: Mapping[OperatorName, float]
+    ) -> tuple[tuple[Station, ...], dict[PoolName, str]]:
+        """The stations of the pools that were measured, and what is not known of the others. All is never unknown."""
+        stations: list[Station] = []
+        unmeasured: dict[PoolName, str] = {}
+        for name, pool in observation.pools.items():
+            try:
+                stations.append(self._station(observation, pool, rates, bundles))
+            except NotMeasuredError as missing:
+                unmeasured[name] = str(missing)
+        if not stations:
+            raise NotMeasuredError(next(iter(unmeasured.values())))
+        return tuple(stations), unmeasured
 
     def _station(
         self,
@@ -135,6 +159,8 @@ class NetworkMeasurer:
         rates: Mapping[OperatorName, float],
         bundles: Mapping[OperatorName, float],
     ) -> Station:
+        if unknown := [name for name in pool.operators if name not in rates]:
+            raise NotMeasuredError(f"the arrival rate of {unknown[0]!r} was not measured: hold")
         demands = [self._demand(observation, name, rates[name]) for name in pool.operators]
         if self._runs_batches(observation, pool.operators):
             named = zip(pool.operators, demands, strict=True)
@@ -177,10 +203,12 @@ def _scaled(visits: Mapping[OperatorName, float] | None, external_rate: float | 
     return {name: each * (external_rate or 0.0) for name, each in (visits or {}).items()}
 
 
-def _held_s(observation: Observation, rates: Mapping[OperatorName, float], network: Network) -> float:
+def _held_s(
+    observation: Observation, pools: Sequence[PoolView], rates: Mapping[OperatorName, float], network: Network
+) -> float:
     """N/λ0, the records of each station counted as its model counts arrivals; what is not known waits nowhere."""
     held = 0.0
-    for station, pool in zip(network.stations, observation.pools.values(), strict=True):
+    for station, pool in zip(network.stations, pools, strict=True):
         rate = sum(rates[name] for name in pool.operators)
         queued = sum(observation.measures.operators[name].queued or 0.0 for name in pool.operators)
         held += queued * station.model.arrival_rate / rate if rate else 0.0

@@ -46,11 +46,13 @@ class Drs(Policy[DrsOptions]):
             measured = self._measurer.network(observation)
         except NotMeasuredError as missing:
             return observation.hold_all(str(missing))
-        return self._act(measured, observation.measures.interval_s)
+        decided = {decision.subject: decision for decision in self._act(measured, observation.measures.interval_s)}
+        return [decided.get(name) or pool.hold(measured.unmeasured[name]) for name, pool in observation.pools.items()]
 
-    def _act(self, measured: MeasuredNetwork, interval_s: float) -> Sequence[Decision]:
+    def _act(self, measured: MeasuredNetwork, interval_s: float) -> list[Decision]:
         estimate_s = measured.running.expected_latency_s()
-        line = self._correction.update(measured.latency_s, estimate_s)
+        # What is measured is the latency of all pools: it says nothing about an estimate for some of them.
+        line = self._correction.update(None if measured.unmeasured else measured.latency_s, estimate_s)
         proposal = self._problem.solve(Situation(measured, line, self._pacing.horizon_s(interval_s)))
         if proposal.wanted.executors == measured.running.executors:
             return _decisions(measured, proposal, proposal.why)

@@ -45,6 +45,11 @@ class Situation(msgspec.Struct, frozen=True):
     def network(self) -> Network:
         return self.measured.network
 
+    def within(self, k_max: int | None) -> int | None:
+        """K_max, or less where budget or cluster allow less; None where nothing limits the executors."""
+        most = min(math.inf if k_max is None else k_max, self.measured.most)
+        return None if math.isinf(most) else max(1, int(most))
+
     def predicted_s(self, allocation: ExecutorAllocation) -> float:
         """The corrected estimate for `allocation` under the whole load."""
         return self.line.predicted_s(self.network.expected_latency_s(allocation.executors))
@@ -106,11 +111,14 @@ class LeastLatency:
         self._k_max, self._cost_s = limits.k_max, limits.cost_s
 
     def solve(self, situation: Situation) -> Proposal:
-        wanted, why = best_division(situation.network, self._k_max)
+        k_max = situation.within(self._k_max) or self._k_max
+        if situation.measured.unmeasured:
+            k_max = min(k_max, situation.running.total())  # the rest may be needed where nothing is known yet
+        wanted, why = best_division(situation.network, k_max)
         if wanted.executors == situation.running.executors:
             return Proposal(situation.running, f"{why}, which is what runs: hold")
-        if situation.running.total() > self._k_max:
-            return Proposal(wanted, f"{executors(situation.running.total())} run, K_max is {self._k_max}; {why}")
+        if situation.running.total() > k_max:
+            return Proposal(wanted, f"{executors(situation.running.total())} run, K_max is {k_max}; {why}")
         return _rearranged(situation, wanted, why, self._cost_s)
 
 
@@ -135,14 +143,15 @@ class FewestExecutors:
         """MinProcessors; never fewer than now while latency is too high."""
         running, total = situation.running, situation.running.total()
         network = situation.under_surge(self._t_max_s) if self._surge else situation.network
-        wanted, why = self._least(network, situation.line)
+        k_max = situation.within(self._k_max)
+        wanted, why = self._least(network, situation.line, k_max)
         if wanted.total() < total:
             wanted, why = best_division(network, total)
         if wanted.total() < total:
             return Proposal(
                 running, f"{trigger}; the model asks for {executors(wanted.total())} only: hold until it recovers"
             )
-        if wanted.executors == running.executors and self._may_have(total + 1):
+        if wanted.executors == running.executors and (k_max is None or total < k_max):
             wanted, why = best_division(network, total + 1)
             why = f"the model sees no shortage, add one executor; {why}"
         if wanted.executors == running.executors:
@@ -155,7 +164,7 @@ class FewestExecutors:
     def _fewer(self, situation: Situation, trigger: str) -> Proposal:
         """Fewer executors, as long as the prediction stays within T_max."""
         total = situation.running.total()
-        wanted, why = self._least(situation.network, situation.line)
+        wanted, why = self._least(situation.network, situation.line, situation.within(self._k_max))
         if wanted.total() >= total:
             return self._otherwise(situation, f"{trigger}, but fewer executors would exceed T_max")
         now_s, then_s = situation.latency_s(), situation.predicted_s(wanted)
@@ -175,18 +184,18 @@ class FewestExecutors:
         proposal = _rearranged(situation, wanted, why, self._cost_s)
         return msgspec.structs.replace(proposal, why=f"{trigger}; {proposal.why}")
 
-    def _least(self, network: Network, line: Correction) -> tuple[ExecutorAllocation, str]:
+    def _least(self, network: Network, line: Correction, k_max: int | None) -> tuple[ExecutorAllocation, str]:
         """The fewest executors whose corrected estimate meets T_max; if there are none, the best allowed."""
         try:
-            wanted = min_processors(network, line.estimate_s(self._t_max_s), self._k_max)
+            wanted = min_processors(network, line.estimate_s(self._t_max_s), k_max)
         except InfeasibleError:
-            return self._best_without_t_max(network)
+            return self._best_without_t_max(network, k_max)
         return wanted, f"{executors(wanted.total())} are the fewest predicted to meet T_max"
 
-    def _best_without_t_max(self, network: Network) -> tuple[ExecutorAllocation, str]:
+    def _best_without_t_max(self, network: Network, k_max: int | None) -> tuple[ExecutorAllocation, str]:
         """T_max is out of reach by prediction: use all of K_max, or what the model alone asks for without a K_max."""
-        if self._k_max is not None:
-            wanted, why = best_division(network, self._k_max)
+        if k_max is not None:
+            wanted, why = best_division(network, k_max)
             return wanted, f"no allowed number is predicted to meet T_max; {why}"
         share = servable_share(network)
         bearable = network if share == 1 else with_share(network, 0.9 * share)
@@ -194,9 +203,6 @@ class FewestExecutors:
         wanted = min_processors(bearable, limit_s)
         why = f"no number is predicted to meet T_max; {executors(wanted.total())} are the fewest by the model alone"
         return wanted, why
-
-    def _may_have(self, total: int) -> bool:
-        return self._k_max is None or total <= self._k_max
 
 
 def best_division(network: Network, k_max: int) -> tuple[ExecutorAllocation, str]:

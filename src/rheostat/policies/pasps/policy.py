@@ -94,7 +94,7 @@ class ReplicasByForecast(Policy[AnyPspsOptions]):
         pools = list(observation.pools.values())
         loads = [self._load(pool, events) for pool in pools]
         needs = [self._need(pool, load) for pool, load in zip(pools, loads, strict=True)]
-        given = within_budget(needs, self.goal.budget.total)
+        given = within_budget(needs, observation.most_executors)
         return [self._decision(pool, load, count, why) for pool, load, count in zip(pools, loads, given, strict=True)]
 
     def _load(self, pool: PoolView, events: dict[OperatorName, float]) -> float | None:

@@ -28,16 +28,16 @@ def load(events: float, execution_time_s: float, td_s: float) -> float:
     return events * execution_time_s / td_s
 
 
-def within_budget(needs: Sequence[ReplicaNeed], total: int | None) -> list[int]:
+def within_budget(needs: Sequence[ReplicaNeed], total: float) -> list[int]:
     """The replicas of each pool; when `total` is less than all need, the pool with the most work for each of its
     executors is served first."""
     wanted = [need.replicas for need in needs]
-    if total is None or sum(wanted) <= total:
+    if sum(wanted) <= total:
         return wanted
     given = [min(need.least, most) for need, most in zip(needs, wanted, strict=True)]
     queue = [(-need.load / given[i], i) for i, need in enumerate(needs) if given[i] < wanted[i]]
     heapq.heapify(queue)
-    for _ in range(total - sum(given)):
+    for _ in range(int(total) - sum(given)):
         _, i = heapq.heappop(queue)
         given[i] += 1
         if given[i] < wanted[i]:

@@ -17,6 +17,8 @@ from rheostat.plan import Plan
 from rheostat.spark.act.actuators.allocation import AllocationClient
 from rheostat.spark.act.actuators.dynamic_allocation import has_dynamic_allocation
 from rheostat.spark.act.actuators.executor_control import ExecutorControl
+from rheostat.spark.act.actuators.resource_profiles import executor_size
+from rheostat.spark.act.cluster_room import StandaloneRoom
 from rheostat.spark.act.cluster_view import DEFAULT_PROFILE, ClusterView, ReconcileRules
 from rheostat.spark.act.execute import Actuators, AllocationActuators, FixedQueries
 from rheostat.spark.act.pool_sites import first_book
@@ -71,8 +73,9 @@ class DefaultPool:
         self._site = PoolSite(PoolName(operator))
         self._last_view = ClusterView(profiles={self._site: DEFAULT_PROFILE})
         self._allocation = AllocationClient(spark)
-        cores_max = _executors_within_cores_max(spark)
-        self._asked = self._asked_in_settings(cores_max)
+        self._asked = self._asked_in_settings()
+        is_sized = spark.sparkContext.getConf().contains("spark.executor.cores")
+        self._room = StandaloneRoom(spark, executor_size(spark)) if is_sized else None
         self._control = ExecutorControl(spark, _OWNER)
         others = Counter(executor.profile for executor in self._allocation.executors())
         targets = self._control.take_over() if take_over else {}
@@ -86,7 +89,6 @@ class DefaultPool:
             why_fixed="the queries of an attached application run on any executor",
             reserved=None,
             others={profile: n for profile, n in {**others, **targets}.items() if profile != DEFAULT_PROFILE},
-            cores_max=cores_max,
             shortage_after_s=START_TIMEOUT_S,
         )
 
@@ -118,7 +120,8 @@ class DefaultPool:
         """Once the application has ended, the last one: that it has ended is no failure."""
         if not self._control.has_ended:
             registered, jobs = self._allocation.executors(), self._allocation.active_jobs()
-            self._last_view = ClusterView(registered, jobs, {self._site: DEFAULT_PROFILE}, groups=groups)
+            room = None if self._room is None else self._room.read()
+            self._last_view = ClusterView(registered, jobs, {self._site: DEFAULT_PROFILE}, groups=groups, room=room)
         return self._last_view
 
     def actuators(self) -> list[Actuators]:
@@ -133,8 +136,8 @@ class DefaultPool:
         targets = {**self.rules.others, DEFAULT_PROFILE: self.size} if self.stopped_dynamic_allocation else {}
         self._control.hand_back(targets)
 
-    def _asked_in_settings(self, cores_max: int | None) -> int | None:
-        context = self._spark.sparkContext
+    def _asked_in_settings(self) -> int | None:
+        context, cores_max = self._spark.sparkContext, _executors_within_cores_max(self._spark)
         last = getattr(context, _LAST_REQUEST, None)
         return asked_for(str(context.master), context.getConf().get, target=last, cores_max=cores_max)
 

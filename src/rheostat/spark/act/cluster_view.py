@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rheostat.names import PoolName
+from rheostat.names import OperatorName, PoolName
 from rheostat.spark.state.executor_book import PoolSite, SparkExecutor
 from rheostat.spark.state.query_groups import Groups
 from rheostat.topology import Topology
@@ -11,17 +11,22 @@ from rheostat.topology import Topology
 DEFAULT_PROFILE = 0
 """The id of the resource profile of executors that no pool asked for."""
 
+RESERVED_EXECUTORS = 1
+"""Executors outside all pools, for work that is no operator's, such as sources. Without any it would wait for ever."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
     """The cluster at one moment. `profiles` are the resource profiles of sites, `jobs` the jobs under way, `warmed_up`
-    executors whose warm-up has ended, `groups` the operators that share a query."""
+    executors whose warm-up has ended, `groups` the operators that share a query. `room` is how many executors the
+    cluster can give to the application in all, None when that is not known."""
 
     executors: tuple[SparkExecutor, ...] = ()
     jobs: frozenset[int] = frozenset()
     profiles: Mapping[PoolSite, int] = field(default_factory=dict)
     warmed_up: frozenset[str] = frozenset()
     groups: Groups = ()
+    room: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,7 @@ class ReconcileRules:
     `can_fuse`: queries can be fused and split. `nodes` pins whole pools to a node, until a plan has all of a pool
     elsewhere. `reserved` executors of the default profile are kept for work outside all pools, such as sources. It is
     None where the default profile is a pool's own: then executors of other profiles are not ours, and `others` is how
-    many of them the application wants. `cores_max` is how many executors `spark.cores.max` allows.
+    many of them the application wants. `least` are the fewest executors of an operator, where that is not 1.
     """
 
     topology: Topology
@@ -40,7 +45,10 @@ class ReconcileRules:
     can_fuse: bool = False
     why_fixed: str = "that needs the JVM helpers"
     nodes: Mapping[PoolName, str] = field(default_factory=dict)
-    reserved: int | None = 1
+    reserved: int | None = RESERVED_EXECUTORS
     others: Mapping[int, int] = field(default_factory=dict)
-    cores_max: int | None = None
+    least: Mapping[OperatorName, int] = field(default_factory=dict)
     shortage_after_s: float = 15.0
+
+    def minimum(self, operator: OperatorName) -> int:
+        return self.least.get(operator, 1)

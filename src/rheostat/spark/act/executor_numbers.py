@@ -51,16 +51,18 @@ def bind(book: SiteBook, *, can_route: bool) -> None:
 def owners(book: SiteBook, wanted: Sequence[int], present: Sequence[str]) -> tuple[SparkExecutor, ...]:
     """The executor of each substream: the wanted one, or until that one serves the `present` one.
 
-    The substreams of an executor that died are shared out among the others until it is replaced. Empty while no
-    executor serves.
+    The substreams of an executor that died, or that the cluster has no room for, are shared out among the others until
+    it is there. Empty while no executor serves.
     """
     active = {member.number: member.id for member in book.having(ACTIVE)}
     usable = {member.id for member in book.having(ACTIVE, LEAVING) if not member.decommissioned}
     if not usable:
         return ()
     before = [*present, *[""] * (len(wanted) - len(present))]
+    may_keep = {number: usable if number in book.wanted.executors else set(active.values()) for number in wanted}
     kept = [
-        active.get(number) or (owner if owner in usable else None) for number, owner in zip(wanted, before, strict=True)
+        active.get(number) or (owner if owner in may_keep[number] else None)
+        for number, owner in zip(wanted, before, strict=True)
     ]
     load = Counter({executor.id: 0 for executor in book.serving})
     load.update(owner for owner in kept if owner is not None and owner in load)

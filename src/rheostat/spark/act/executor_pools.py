@@ -5,17 +5,18 @@
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pyspark.sql import SparkSession
 
-from rheostat.names import PoolName
+from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.spark.act.actuators.allocation import AllocationClient
 from rheostat.spark.act.actuators.executor_control import ExecutorControl
-from rheostat.spark.act.actuators.resource_profiles import ResourceProfiles
+from rheostat.spark.act.actuators.resource_profiles import ResourceProfiles, executor_size
 from rheostat.spark.act.actuators.warm_up import WarmUps
-from rheostat.spark.act.cluster_view import ClusterView, ReconcileRules
+from rheostat.spark.act.cluster_room import StandaloneRoom
+from rheostat.spark.act.cluster_view import DEFAULT_PROFILE, RESERVED_EXECUTORS, ClusterView, ReconcileRules
 from rheostat.spark.act.execute import (
     Actuators,
     AllocationActuators,
@@ -25,13 +26,10 @@ from rheostat.spark.act.execute import (
 )
 from rheostat.spark.act.pool_sites import first_book
 from rheostat.spark.query.runtime import Runtime
-from rheostat.spark.state.executor_book import ExecutorBook
+from rheostat.spark.state.executor_book import ExecutorBook, SparkExecutor
 from rheostat.spark.state.query_groups import Groups
 from rheostat.spark.state.stage_placement import Unplaced, stage_placement
 from rheostat.topology import Topology
-
-_RESERVED = 1
-"""Executors outside all pools, for work that is no operator's, such as sources. Without any it would wait for ever."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -50,13 +48,16 @@ class ProfilePools:
         *,
         groups: Groups = (),
         nodes: Mapping[PoolName, str] | None = None,
+        least: Mapping[OperatorName, int] | None = None,
         directory: str | None = None,
-        reserved: int = _RESERVED,
+        reserved: int = RESERVED_EXECUTORS,
         shortage_after_s: float = 15.0,
     ) -> None:
         self._spark, self._reserved = spark, reserved
         self._allocation = AllocationClient(spark)
-        self.profiles = ResourceProfiles(spark, self._allocation)
+        self.size = executor_size(spark)
+        self._room = StandaloneRoom(spark, self.size)
+        self.profiles = ResourceProfiles(spark, self._allocation, self.size)
         self._warm_ups = WarmUps(spark, directory)
         self.book = first_book(plan, groups, nodes or {})
         sites = {operator: self.book.pools[pool].serving for operator, pool in self.book.pool_of.items()}
@@ -73,19 +74,26 @@ class ProfilePools:
             can_fuse=True,
             nodes=nodes or {},
             reserved=reserved,
+            least=least or {},
             shortage_after_s=shortage_after_s,
         )
         self._control = ExecutorControl(spark, f"topology {topology.name!r}")
         self._control.take_over()
 
     def view(self, groups: Groups) -> ClusterView:
+        executors = self._allocation.executors()
         return ClusterView(
-            self._allocation.executors(),
+            executors,
             self._allocation.active_jobs(),
             self.profiles.ids,
             self._warm_ups.finished(),
             groups,
+            self._read_room(executors),
         )
+
+    def room(self) -> int | None:
+        """How many executors the cluster can give to the application in all; None when that is not known."""
+        return self._read_room(self._allocation.executors())
 
     def actuators(self, runtime: Runtime) -> list[Actuators]:
         moves = [] if self.placement.can_route else [StateActuators(self._spark, runtime)]
@@ -95,6 +103,10 @@ class ProfilePools:
         """All that does not change queries."""
         stages = StageActuators(self._spark, self.rules.topology, self.placement, self.profiles, self._warm_ups)
         return [stages, AllocationActuators(self._allocation)]
+
+    def _read_room(self, executors: Iterable[SparkExecutor]) -> int | None:
+        reserved = [each for each in executors if each.profile == DEFAULT_PROFILE][: self._reserved]
+        return self._room.read(larger_by=sum(max(0, each.slots - self.size.cores) for each in reserved))
 
     def close(self) -> None:
         """End all executors of the pools, busy or not."""
@@ -107,7 +119,7 @@ class NoExecutors:
     def __init__(self, topology: Topology, plan: Plan) -> None:
         self.book, self.placement = ExecutorBook.of_local_master(plan), Unplaced()
         self.rules = ReconcileRules(
-            topology, can_route=False, can_fuse=True, why_fixed="a local master has no executors"
+            topology, can_route=False, can_fuse=True, why_fixed="a local master has no executors", reserved=None
         )
         _LOG.warning("a local master has no executors to scale: the number of tasks per batch stands for them")
 

@@ -9,10 +9,14 @@ from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan, PoolPlan
 from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.act import draining
-from rheostat.spark.act.cluster_view import ReconcileRules
+from rheostat.spark.act.allotment import present
+from rheostat.spark.act.cluster_view import ClusterView, ReconcileRules
 from rheostat.spark.act.pool_sites import planned_node
-from rheostat.spark.state.executor_book import ExecutorBook, PoolSite
+from rheostat.spark.state.executor_book import ExecutorBook, PoolSite, SiteBook
 from rheostat.spark.state.query_groups import Groups, differing
+
+SHORT_AFTER_S = 60.0
+"""Where it is not known what the cluster can give: how long executors may take to start before they are missing."""
 
 
 def reached(plan: Plan, book: ExecutorBook, groups: Groups) -> frozenset[PoolName]:
@@ -26,10 +30,30 @@ def is_settled(plan: Plan, book: ExecutorBook, groups: Groups) -> bool:
     return book.is_settled and book.pools.keys() == plan.pools.keys() and not differing(groups, plan.fused)
 
 
-def obstacles(plan: Plan, book: ExecutorBook, now_s: float, rules: ReconcileRules) -> list[str]:
+def short_pools(plan: Plan, book: ExecutorBook, view: ClusterView, now_s: float) -> frozenset[PoolName]:
+    """The pools that have all that they can get now, and less than `plan` wants.
+
+    Where it is not known what the cluster can give, those that have waited long and have none that starts.
+    """
+    return frozenset(name for name in plan.pools if name in book.pools and _is_short(book, name, view, now_s))
+
+
+def known_room(book: ExecutorBook, view: ClusterView, rules: ReconcileRules, now_s: float) -> int | None:
+    """How many executors all pools together can have: as the cluster says, or what there is when no more come."""
+    if view.room is not None:
+        return max(0, view.room - (rules.reserved or 0))
+    waits = any(_waits_long(site, now_s) for site in book.sites.values())
+    return present(book) if waits else None
+
+
+def obstacles(plan: Plan, book: ExecutorBook, view: ClusterView, now_s: float, rules: ReconcileRules) -> list[str]:
     """What stands in the way of `plan`. Notes in `book` since when executors are missing."""
-    shortages = [shortage for site in book.sites if (shortage := _shortage(book, site, now_s, rules)) is not None]
-    return [*shortages, *obstacles_without_executors(plan, book, rules), *_stuck(plan, book, rules)]
+    shortages = [_shortage(book, site, view, now_s, rules) for site in book.sites]
+    return [
+        *(each for each in shortages if each is not None),
+        *obstacles_without_executors(plan, book, rules),
+        *_stuck(plan, book, rules),
+    ]
 
 
 def obstacles_without_executors(plan: Plan, book: ExecutorBook, rules: ReconcileRules) -> list[str]:
@@ -53,26 +77,46 @@ def _is_real(plan: Plan, operator: OperatorName, book: ExecutorBook) -> bool:
     return grouping in (None, KEY) if operator in plan.assignment else grouping == book.groupings.get(operator)
 
 
-def _shortage(book: ExecutorBook, site: PoolSite, now_s: float, rules: ReconcileRules) -> str | None:
-    """Executors that were requested and have not registered for longer than `shortage_after_s`."""
+def _is_short(book: ExecutorBook, name: PoolName, view: ClusterView, now_s: float) -> bool:
+    pool, site = book.pools[name], book.serving_site(name)
+    if site.wanted.size < pool.planned.size and site.serves_as_wanted:
+        return True
+    return view.room is None and _waits_long(site, now_s)
+
+
+def _waits_long(site: SiteBook, now_s: float) -> bool:
+    since_s = site.short_since_s
+    return since_s is not None and now_s - since_s > SHORT_AFTER_S and not site.having(ExecutorPhase.STARTING)
+
+
+def _shortage(book: ExecutorBook, site: PoolSite, view: ClusterView, now_s: float, rules: ReconcileRules) -> str | None:
+    """Executors that the cluster has no room for, or that have not registered for longer than `shortage_after_s`."""
     members, after_s = book.sites[site], rules.shortage_after_s
     wanted = draining.total(members)
     missing = wanted - sum(not member.ending for member in members.members.values())
     if missing <= 0:
         members.short_since_s = None
         members.lost_member &= bool(members.having(ExecutorPhase.STARTING))
-        return None
-    if members.short_since_s is None:
+    elif members.short_since_s is None:
         members.short_since_s = now_s
-    if rules.cores_max is not None and wanted > rules.cores_max:
-        return f"{executors(wanted)} cannot be had: spark.cores.max allows {rules.cores_max}"
-    if now_s - members.short_since_s < after_s:
+    planned = book.pools[site.pool].planned
+    if site == book.pools[site.pool].serving and members.wanted.size < planned.size:
+        return f"pool {site.pool!r} gets {members.wanted.size} of its {executors(planned.size)}: {_room(view, rules)}"
+    if members.short_since_s is None or now_s - members.short_since_s < after_s:
         return None
     members.lost_member = False
+    cause = "" if view.room is not None else ", or the cluster has no free cores or memory for them"
     return (
         f"pool {site.pool!r} has waited longer than {human(after_s)} for {missing} of its {wanted} executors: "
-        "the cluster may have no free cores or memory for them"
+        f"they are still starting{cause}"
     )
+
+
+def _room(view: ClusterView, rules: ReconcileRules) -> str:
+    if view.room is None:
+        return "no more have come, and every pool gets one before any gets more"
+    besides = f", {rules.reserved} of them for sources" if rules.reserved else ""
+    return f"the cluster has room for {executors(view.room)}{besides}"
 
 
 def _misplaced(plan: Plan, book: ExecutorBook, rules: ReconcileRules) -> Iterator[str]:

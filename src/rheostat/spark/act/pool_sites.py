@@ -11,6 +11,7 @@ import msgspec
 from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan, PoolPlan
 from rheostat.spark.act import executor_numbers
+from rheostat.spark.act.allotment import allot
 from rheostat.spark.act.cluster_view import ClusterView, ReconcileRules
 from rheostat.spark.state.executor_book import ExecutorBook, PoolSite, PoolSites, SiteBook
 from rheostat.spark.state.query_groups import Groups
@@ -26,13 +27,21 @@ def first_book(plan: Plan, groups: Groups, nodes: Mapping[PoolName, str]) -> Exe
     return ExecutorBook(pools, {pool.serving: SiteBook(pool.planned) for pool in pools.values()}, pool_of)
 
 
-def update_sites(book: ExecutorBook, view: ClusterView, plan: Plan, rules: ReconcileRules) -> None:
-    """Bring pools, sites, executor numbers and the pools of operators up to date with the cluster and the plan."""
+def update_sites(
+    book: ExecutorBook, view: ClusterView, plan: Plan, rules: ReconcileRules, room: int | None = None
+) -> None:
+    """Bring pools, sites, executor numbers and the pools of operators up to date with the cluster and the plan.
+
+    All pools together get at most `room` executors; None is as many as they want.
+    """
     _open_and_close_pools(book, plan, rules)
     for name, pool in book.pools.items():
         _choose_site(name, pool, rules)
-        for site in pool:
-            _update_members(book, site, _wanted(book, site, pool, plan, rules), view, rules)
+    wanted = {site: _wanted(book, site, pool, plan, rules) for pool in book.pools.values() for site in pool}
+    least = {site: max(map(rules.minimum, plan.sharing(site.pool)), default=0) for site in wanted}
+    for site, given in allot(wanted, least, room, book).items():
+        _update_members(book, site, given, view, rules)
+    for pool in book.pools.values():
         _take_over(book, pool)
     if rules.can_route:
         _move_operators(book, plan, view.groups)

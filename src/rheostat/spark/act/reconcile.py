@@ -12,6 +12,7 @@ from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.act import draining, executor_numbers
+from rheostat.spark.act.allotment import room_for_pools
 from rheostat.spark.act.cluster_view import DEFAULT_PROFILE, ClusterView, ReconcileRules
 from rheostat.spark.act.instructions import (
     CreateProfile,
@@ -25,7 +26,7 @@ from rheostat.spark.act.instructions import (
     WaitForLocality,
     WarmUp,
 )
-from rheostat.spark.act.plan_progress import obstacles, obstacles_without_executors
+from rheostat.spark.act.plan_progress import known_room, obstacles, obstacles_without_executors, short_pools
 from rheostat.spark.act.pool_sites import update_sites
 from rheostat.spark.state.executor_book import ExecutorBook
 from rheostat.spark.state.query_groups import Groups, differing, group_of
@@ -48,14 +49,15 @@ def reconcile(view: ClusterView, plan: Plan, book: ExecutorBook, now_s: float, r
         changes = tuple(_query_instructions(rules.topology, plan, book, view.groups))
         return Reconciled(book, changes, tuple(obstacles_without_executors(plan, book, rules)))
     book = book.copy()
-    update_sites(book, view, plan, rules)
+    update_sites(book, view, plan, rules, room_for_pools(book, view, rules, now_s))
     routes = [route for name in book.pools for route in _routes(book, name, plan)]
     routed = {executor.id for route in routes for executor in (*route.serving, *route.by_substream)}
     refused = () if rules.can_route else _decommissioned(book, routed)
     ending = [id_ for site in book.sites.values() for id_ in draining.drained(site, routed, view.jobs, now_s)]
     ending += _strangers(book, view, rules)
     warm_ups = [each for name in book.pools for each in _warm_ups(book, name, plan)] if rules.can_route else []
-    problems = obstacles(plan, book, now_s, rules)
+    problems = obstacles(plan, book, view, now_s, rules)
+    book.room, book.short = known_room(book, view, rules, now_s), short_pools(plan, book, view, now_s)
     lost = any(book.serving_site(name).lost_member for name in book.pools)
     instructions: list[Instruction] = [CreateProfile(site) for site in book.sites if site not in view.profiles]
     instructions += routes

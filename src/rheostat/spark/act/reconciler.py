@@ -69,6 +69,16 @@ class Reconciler:
         """The pools for which what runs is what `plan` wants."""
         return reached(plan, self._state.book, self._state.groups.now)
 
+    @property
+    def room(self) -> int | None:
+        """How many executors the cluster can give to all pools together; None when that is not known."""
+        return self._state.book.room
+
+    @property
+    def short(self) -> frozenset[PoolName]:
+        """The pools that have all that they can get, and less than is planned."""
+        return self._state.book.short
+
     def step(self) -> bool:
         """Compare and act once; returns whether nothing is left to be done."""
         plan, now_s = self._plan, self.clock.now()

@@ -49,6 +49,12 @@ def nodes_alike(count: int, cores: int = 2, memory: str = "2g") -> tuple[Node, .
     return tuple(Node(f"node-{i}", cores, memory) for i in range(1, count + 1))
 
 
+def nodes_for(executors: int, memory_mb: int, nodes: int = 2) -> tuple[Node, ...]:
+    """Nodes alike with room for at least so many executors of one core each."""
+    cores = -(-max(executors, nodes) // nodes)
+    return nodes_alike(nodes, cores, f"{cores * memory_mb}m")
+
+
 def resource_of(label: str) -> str:
     """The Spark resource that a resource profile requests to get executors on nodes with this label.
 

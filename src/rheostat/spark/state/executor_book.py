@@ -172,8 +172,11 @@ class ExecutorBook:
     """All pools of an application: their executors, the operators that each serves, and who has which substream.
 
     `owners` are Spark's ids, by operator and substream. `pool_of` is the pool that serves an operator now, which is not
-    always the plan's. `groupings` are those in force, where rows are not spread in the usual way. In a `virtual` book,
-    that of a local master, there are no executors: every number of the plan serves at once.
+    always the plan's. `groupings` are those in force, where rows are not spread in the usual way. `room` is how many
+    executors the cluster can give to all pools together, None when that is not known. `short` are the pools that have
+    all that they can get and less than is planned. `granted` is how many executors there were since a pool has had none
+    for long; `sources_wait_since_s` is the time since which sources have had none. In a `virtual` book, that of a local
+    master, there are no executors: every number of the plan serves at once.
     """
 
     pools: dict[PoolName, PoolSites]
@@ -182,13 +185,18 @@ class ExecutorBook:
     owners: dict[OperatorName, tuple[str, ...]] = field(default_factory=dict)
     groupings: dict[OperatorName, str] = field(default_factory=dict)
     virtual: bool = False
+    room: int | None = None
+    short: frozenset[PoolName] = frozenset()
+    granted: int | None = None
+    sources_wait_since_s: float | None = None
 
     def copy(self) -> Self:
         """A book that can be changed without changing this one."""
         return type(self)(
             {name: pool.copy() for name, pool in self.pools.items()},
             {site: book.copy() for site, book in self.sites.items()},
-            dict(self.pool_of), dict(self.owners), dict(self.groupings), self.virtual,
+            dict(self.pool_of), dict(self.owners), dict(self.groupings), self.virtual, self.room, self.short,
+            self.granted, self.sources_wait_since_s,
         )  # fmt: skip
 
     @classmethod

@@ -1,5 +1,6 @@
 """Resource profiles: one for each site of a pool, so that executors can be requested for it alone."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.resource import ExecutorResourceRequests, ResourceProfile, ResourceProfileBuilder, TaskResourceRequests
@@ -13,14 +14,31 @@ _ANY_NUMBER_OF_TASKS = 0.001
 """Spark wants every resource of an executor used by its tasks; this share of it never limits them."""
 
 
+@dataclass(frozen=True, slots=True)
+class ExecutorSize:
+    """What one executor takes."""
+
+    cores: int
+    memory_mb: int
+
+    def __str__(self) -> str:
+        return f"{self.cores} core{'' if self.cores == 1 else 's'} and {self.memory_mb} MiB"
+
+
+def executor_size(spark: SparkSession, cores: int | None = None) -> ExecutorSize:
+    """The memory of the session's executors, and their cores unless `cores` says otherwise."""
+    conf = spark.sparkContext.getConf()
+    jvm: Any = spark.sparkContext._jvm
+    memory_mb = jvm.org.apache.spark.network.util.JavaUtils.byteStringAsMb(conf.get("spark.executor.memory", "1g"))
+    return ExecutorSize(cores or int(conf.get("spark.executor.cores", "1") or 1), int(memory_mb))
+
+
 class ResourceProfiles:
-    """The profiles of an application's pools by site. A site that comes back has the profile it had before.
+    """The profiles of an application's pools by site, all of one `size`. A site that comes back has the profile it had
+    before."""
 
-    Executors have the memory of the session's executors, and as many cores unless `cores` says otherwise.
-    """
-
-    def __init__(self, spark: SparkSession, allocation: AllocationClient, cores: int | None = None) -> None:
-        self._spark, self._allocation, self._cores = spark, allocation, cores
+    def __init__(self, spark: SparkSession, allocation: AllocationClient, size: ExecutorSize) -> None:
+        self._spark, self._allocation, self._size = spark, allocation, size
         self._profiles: dict[PoolSite, ResourceProfile] = {}
 
     def __getitem__(self, site: PoolSite) -> ResourceProfile:
@@ -32,18 +50,17 @@ class ResourceProfiles:
 
     def create(self, site: PoolSite) -> ResourceProfile:
         if site not in self._profiles:
-            profile = _profile(self._spark, self._cores, site.node)
+            profile = _profile(self._spark, self._size, site.node)
             java: Any = profile._java_resource_profile
             self._allocation.register(java)
             self._profiles[site] = profile
         return self._profiles[site]
 
 
-def _profile(spark: SparkSession, cores: int | None, node: str | None) -> ResourceProfile:
+def _profile(spark: SparkSession, size: ExecutorSize, node: str | None) -> ResourceProfile:
     """A new profile; with `node` its executors run only where a node has that name or label."""
     conf = spark.sparkContext.getConf()
-    executor = ExecutorResourceRequests().cores(cores or int(conf.get("spark.executor.cores", "1") or 1))
-    executor = executor.memory(conf.get("spark.executor.memory", "1g") or "1g")
+    executor = ExecutorResourceRequests().cores(size.cores).memory(f"{size.memory_mb}m")
     if overhead := conf.get("spark.executor.memoryOverhead"):
         executor = executor.memoryOverhead(overhead)
     task = TaskResourceRequests().cpus(1)
