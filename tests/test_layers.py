@@ -20,7 +20,9 @@ POLICIES = {"policies"}
 LOOP = {"loop", "journal", "explain", "replay", "testing"}
 PLANTS = {"sim", "spark"}
 WORKLOADS = {"workloads"}
-TOP = {"experiments", "cli", "web", "serve", "attachment", "pipeline", "run_outcome", "stop_signals"}
+TOP = {
+    "experiments", "cli", "web", "serve", "attachment", "attachment_view", "pipeline", "run_outcome", "stop_signals",
+}  # fmt: skip
 
 MAY_KNOW: dict[str, set[str]] = {
     **dict.fromkeys(VOCABULARY | LOAD, VOCABULARY),
@@ -42,6 +44,7 @@ SPARK = (
 # Parts of the acting side that decide without asking Spark anything.
 PURE_ACTING = (
     "instructions", "cluster_view", "executor_numbers", "draining", "pool_sites", "plan_progress", "reconcile",
+    "starting_size",
 )  # fmt: skip
 
 

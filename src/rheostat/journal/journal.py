@@ -81,7 +81,8 @@ class Journal:
         [(revision, last_action_s)] = self._file.rows(
             "SELECT max(revision), max(time_s) FILTER (WHERE action) FROM plans"
         )
-        return Resumed(self._plan(revision), last_action_s, self._pending())
+        [(decided,)] = self._file.rows("SELECT action FROM plans WHERE revision = ?", (revision,))
+        return Resumed(self._plan(revision), last_action_s, self._pending(), bool(decided))
 
     def begin(self, run: RunRecord, plan: Plan) -> None:
         """Begin a new run with `plan`."""
@@ -90,6 +91,11 @@ class Journal:
             connection.execute(
                 "INSERT OR IGNORE INTO plans VALUES (?, ?, 0, ?)", (plan.revision, run.started_s, _encode(plan))
             )
+
+    def adopt(self, time_s: float, plan: Plan) -> None:
+        """Record a plan that nobody decided: it says what runs already."""
+        with self._file.transaction(durable=True) as connection:
+            _insert(connection, "plans", revision=plan.revision, time_s=time_s, action=0, body=_encode(plan))
 
     def write(self, turn: Turn) -> None:
         """Record one turn of the loop, all or nothing."""
@@ -220,6 +226,8 @@ class NullJournal:
         return None
 
     def begin(self, run: RunRecord, plan: Plan) -> None: ...
+
+    def adopt(self, time_s: float, plan: Plan) -> None: ...
 
     def write(self, turn: Turn) -> None: ...
 
