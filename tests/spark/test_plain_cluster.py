@@ -9,9 +9,10 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -99,6 +100,13 @@ class Row(NamedTuple):
     value: float
 
 
+class Ended(NamedTuple):
+    """The exit status of an application, and what it printed."""
+
+    status: int
+    output: str
+
+
 class PlainCluster:
     """A master and workers, each a process group of its own. All of them end with `ending`."""
 
@@ -116,21 +124,34 @@ class PlainCluster:
             worker, _ = self._start(name, command, re.compile(r"(Successfully registered) with master"))
             self._workers.append(worker)
 
-    def run(self, name: str, *command: str, resume_at: Path | None = None) -> "subprocess.CompletedProcess[bytes]":
-        """Run an application to its end; its output is kept in a log.
+    def run(self, name: str, *command: str, terminate_when: Callable[[], bool] = lambda: False) -> "Ended":
+        """Run an application to its end, or until it has ended after SIGTERM. Its output is kept in a log."""
+        with group(self._folder / f"{name}.log", command, self.environment) as process:
+            end_s = time.monotonic() + RUN_TIMEOUT_S
+            while process.poll() is None and not terminate_when():
+                assert time.monotonic() < end_s, (self._folder / f"{name}.log").read_text(errors="replace")
+                time.sleep(0.2)
+            if process.poll() is None:
+                process.terminate()
+            status = process.wait(RUN_TIMEOUT_S)
+        return Ended(status, (self._folder / f"{name}.log").read_text(errors="replace"))
 
-        With `resume_at` the workers are suspended until that file is there: until then no executor starts.
-        """
-        self._signal_workers(signal.SIGSTOP if resume_at else signal.SIGCONT)
+    @contextmanager
+    def suspended_until(self, file: Path) -> Iterator[None]:
+        """No executor starts until `file` is there: the workers are suspended."""
+        resume = threading.Thread(target=self._resume_at, args=(file, ended := threading.Event()))
+        self._signal_workers(signal.SIGSTOP)
+        resume.start()
         try:
-            with group(self._folder / f"{name}.log", command, self.environment) as process:
-                while resume_at and not resume_at.exists() and process.poll() is None:
-                    time.sleep(0.1)
-                self._signal_workers(signal.SIGCONT)
-                status = process.wait(RUN_TIMEOUT_S)
+            yield
         finally:
-            self._signal_workers(signal.SIGCONT)
-        return subprocess.CompletedProcess(command, status, (self._folder / f"{name}.log").read_bytes())
+            ended.set()
+            resume.join()
+
+    def _resume_at(self, file: Path, ended: threading.Event) -> None:
+        while not file.exists() and not ended.wait(0.1):
+            pass
+        self._signal_workers(signal.SIGCONT)
 
     def _signal_workers(self, number: signal.Signals) -> None:
         for worker in self._workers:
@@ -199,14 +220,14 @@ def results(folder: Path) -> dict[int, tuple[int, float]]:
     return newest
 
 
-def submit_topology(plain: PlainCluster, folder: Path, seconds: int) -> Path:
-    """Run the topology with `rheostat run`; returns the directory of the run."""
+def submit_topology(
+    plain: PlainCluster, folder: Path, duration: str, terminate_when: Callable[[], bool] = lambda: False
+) -> Ended:
+    """Run the topology with `rheostat run`, in the directory `run` of `folder`."""
     (folder / "app.py").write_text(TOPOLOGY.format(inbox=str(folder / "inbox")))
     command = [sys.executable, "-c", "from rheostat.cli import main; main()", "run", str(folder / "app.py")]
-    options = ["--master", plain.url, "--sla", "5s/30s", "--for", f"{seconds}s", "--dir", str(folder / "run")]
-    ran = plain.run(f"run-{seconds}", *command, *options)
-    assert ran.returncode == 0, ran.stdout.decode(errors="replace")
-    return folder / "run"
+    options = ["--master", plain.url, "--sla", "5s/30s", "--for", duration, "--dir", str(folder / "run")]
+    return plain.run(f"run-{duration}", *command, *options, terminate_when=terminate_when)
 
 
 def completed(directory: Path) -> dict[str, int | None]:
@@ -216,11 +237,26 @@ def completed(directory: Path) -> dict[str, int | None]:
     return {state.name: state.completed for state in last.snapshot.operator_states}
 
 
-@pytest.mark.parametrize("seconds", [pytest.param(30, id="short"), pytest.param(60, id="long", marks=pytest.mark.slow)])
-def test_a_topology_runs_on_it_and_its_results_are_those_of_a_batch_job(plain, rows, tmp_path, seconds):
-    directory = submit_topology(plain, tmp_path, seconds)
-    assert results(directory / "results" / "summary") == batch_job(rows)
-    assert completed(directory) == {"celsius": len(rows), "summary": sum(row.value >= 0 for row in rows)}
+@pytest.mark.slow
+def test_a_topology_runs_on_it_and_its_results_are_those_of_a_batch_job(plain, rows, tmp_path):
+    ended = submit_topology(plain, tmp_path, "60s")
+    assert ended.status == 0, ended.output
+    assert results(tmp_path / "run" / "results" / "summary") == batch_job(rows)
+    assert completed(tmp_path / "run") == {"celsius": len(rows), "summary": sum(row.value >= 0 for row in rows)}
+
+
+def test_a_topology_that_is_terminated_when_it_is_done_has_exact_results(plain, rows, tmp_path):
+    found, expected = tmp_path / "run" / "results" / "summary", batch_job(rows)
+
+    def is_done() -> bool:
+        try:
+            return results(found) == expected
+        except (OSError, pyarrow.ArrowInvalid):  # nothing is there yet, or it is being written
+            return False
+
+    ended = submit_topology(plain, tmp_path, "4m", terminate_when=is_done)
+    assert ended.status == 128 + signal.SIGTERM, ended.output
+    assert results(found) == expected
 
 
 @pytest.mark.slow
@@ -236,8 +272,9 @@ def test_an_attached_driver_keeps_its_executors_until_a_decision(plain, rows, tm
     script = tmp_path / "driver.py"
     script.write_text(ATTACHED.format(**{name: str(tmp_path / name) for name in names}, seconds=10))
     submit = [str(spark_home() / "bin" / "spark-submit"), "--master", plain.url, *settings, str(script)]
-    ran = plain.run(f"submit-{granted}", *submit, resume_at=tmp_path / "attached")
-    assert ran.returncode == 0, ran.stdout.decode(errors="replace")
+    with plain.suspended_until(tmp_path / "attached"):
+        ended = plain.run(f"submit-{granted}", *submit)
+    assert ended.status == 0, ended.output
     told = json.loads((tmp_path / "report").read_text())
     assert told["executors"] == sorted(told["executors"])
     assert told["executors"][-1] == told["wanted"] == granted
