@@ -155,6 +155,28 @@ def test_started_again_it_goes_on_where_it_was(inbox: Inbox, start: Start, tmp_p
     assert len(updates) == len(set(updates))
 
 
+def test_state_without_a_key_is_complete_after_a_restart(inbox: Inbox, start: Start, tmp_path: Path) -> None:
+    topology = Topology(
+        "words seen",
+        [
+            Source("sentences", reader=inbox.read),
+            Operator("once", lambda rows: split(rows).dropDuplicates(["word"]), inputs="sentences"),
+            Operator("shout", lambda rows: rows.select(sf.upper("word").alias("word")), inputs="once"),
+        ],
+    )
+    inbox.add(*SENTENCES)
+    first = start(topology)
+    drain(first)
+    first.stop()
+    forget_the_last_commit(tmp_path / "run")
+    inbox.add(*SENTENCES, "to go on")
+    second = start(topology)
+    drain(second)
+    second.stop()
+    words = [row["word"] for row in second.results("shout").collect()]
+    assert sorted(words) == sorted(shouted(inbox.words))
+
+
 def test_every_batch_is_recorded_with_its_rows_and_latencies(inbox: Inbox, start: Start) -> None:
     entered_s = time.time() - 100
 

@@ -150,8 +150,8 @@ class UnitQuery:
     def _publish(self, stream: DurableStream, rows: DataFrame, batch: int, entry: EntryTimes | None) -> None:
         if not stream.is_published(batch):
             stream.publish(rows, batch, entry)
-        elif self.unit.keyed:
-            # It was published before a failure, but Spark still needs the state of this batch.
+        else:
+            # It was published before a failure, but Spark may still need the state of this batch.
             rows.write.format("noop").mode("overwrite").save()
 
     def _result(self, rows: DataFrame, result: str) -> DataFrame:
