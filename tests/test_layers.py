@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "rheostat"
 VOCABULARY = {
     "errors", "duration", "filelock", "graph", "names", "topology", "chain", "sla", "snapshot", "decision", "describe",
     "capabilities", "substream_assignment", "plan", "clock", "plant", "jsonfile", "timestamps",
+    "topology_shape",
 }  # fmt: skip
 PURE = {"queueing", "forecast", "grouping", "placement", "measure"}
 LOAD = {"load"}
@@ -19,7 +20,9 @@ POLICIES = {"policies"}
 LOOP = {"loop", "journal", "explain", "replay", "testing"}
 PLANTS = {"sim", "spark"}
 WORKLOADS = {"workloads"}
-TOP = {"experiments", "cli", "web", "serve", "attachment", "pipeline"}
+TOP = {
+    "experiments", "cli", "web", "serve", "attachment", "attachment_view", "pipeline", "run_outcome", "stop_signals",
+}  # fmt: skip
 
 MAY_KNOW: dict[str, set[str]] = {
     **dict.fromkeys(VOCABULARY | LOAD, VOCABULARY),
@@ -34,13 +37,14 @@ EVERYTHING = set(MAY_KNOW)
 
 # The parts of the Spark plant: each knows only those before it. Observing and acting do not know each other.
 SPARK = (
-    "processes", "install", "cluster", "session", "target", "state", "streams", "query", "observe", "act", "plant",
-    "attach", "wiring", "doctor",
+    "processes", "install", "cluster", "master_url", "session", "target", "state", "streams", "query", "observe", "act",
+    "plant", "attach", "wiring", "doctor",
 )  # fmt: skip
 
 # Parts of the acting side that decide without asking Spark anything.
 PURE_ACTING = (
     "instructions", "cluster_view", "executor_numbers", "draining", "pool_sites", "plan_progress", "reconcile",
+    "starting_size",
 )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rheostat.loop.turn import Turn
     from rheostat.measure.measures import Measures, OperatorMeasures
     from rheostat.names import OperatorName, PoolName
-    from rheostat.pipeline import Pipeline, run, start
+    from rheostat.pipeline import Pipeline, StartOptions, run, start
     from rheostat.plan import Plan, PoolPlan
     from rheostat.plant import Plant
     from rheostat.policies.observation import Observation, PoolView
@@ -85,7 +85,7 @@ _HOMES = {
 }  # fmt: skip
 _SPARK_HOMES = {
     "attachment": ("Attachment", "attach"),
-    "pipeline": ("Pipeline", "run", "start"),
+    "pipeline": ("Pipeline", "StartOptions", "run", "start"),
     "spark.cluster.embedded": ("EmbeddedCluster",),
     "spark.cluster.node": ("Node",),
     "spark.query.user_functions": ("emits", "final_rows"),
@@ -139,6 +139,7 @@ __all__ = [
     "Source",
     "SparkTarget",
     "Split",
+    "StartOptions",
     "StreamState",
     "SubstreamState",
     "Topology",

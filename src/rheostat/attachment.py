@@ -10,25 +10,30 @@ journalled, and the queries continue on the executors they have.
 import atexit
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
+from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 from pyspark.sql import SparkSession
 
-from rheostat.describe import executors
+from rheostat.attachment_view import AttachmentView, describe_verdict
+from rheostat.clock import Clock
+from rheostat.describe import describe, executors
 from rheostat.duration import Duration
 from rheostat.errors import ConfigError
 from rheostat.journal import A_DAY, Journal
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
-from rheostat.loop.turn import Turn
+from rheostat.loop.turn import Ruling, Turn
 from rheostat.plan import Plan
 from rheostat.policies.policy import Policy
 from rheostat.policies.registry import DEFAULT_POLICY, make_policy
 from rheostat.sla import SLA, Budget, Goal
-from rheostat.spark.attach import OPERATOR, application_topology, check_controllable, has_ended
+from rheostat.spark.act.application_pools import ApplicationPool
+from rheostat.spark.act.executor_pools import has_executors
+from rheostat.spark.attach import OPERATOR, STANDING_PROBLEMS, application_topology, check_session, has_ended
 from rheostat.spark.wiring import AttachedPlant, attached_plant
 
 _LOG = logging.getLogger("rheostat")
@@ -56,27 +61,56 @@ def attach(
     `spark.dynamicAllocation`, if they are set there, and otherwise to at least 1; `spark.cores.max` is a bound as well.
     `period` is the time between two turns of the loop, `cooldown` the least time between two actions. `journal` is a
     file that records what was seen and done, from which a later attachment continues; without one it is kept in memory.
-    With `dry_run` decisions are made and journalled, and nothing is changed.
+    With `dry_run` decisions are made and journalled, and nothing is changed: `recommended` says how many executors
+    there should be. On a local master it is always a dry run, with the driver as the only executor.
 
+    It starts from what the application has asked for: the target of dynamic allocation, `spark.executor.instances`, or
+    all that Spark can give it. Nothing is released but by a decision, or if there are more than `max_executors`.
     Executors of other resource profiles than the default stay as they are. Spark's dynamic allocation is stopped for as
-    long as the attachment lasts. Raises a `RheostatError` if the session cannot be controlled (Spark Connect, `local`),
-    if it is attached already, or if an argument cannot be used; nothing has changed then.
+    long as the attachment lasts. Raises a `RheostatError` if the session cannot be controlled (Spark Connect), if it is
+    attached already, or if an argument cannot be used; nothing has changed then.
     """
-    check_controllable(spark)
-    loop = LoopOptions(period, cooldown=cooldown, dry_run=dry_run)
+    check_session(spark)
+    is_local = not has_executors(spark)
+    loop = LoopOptions(period, cooldown=cooldown, dry_run=dry_run or is_local)
     topology = application_topology(spark)
-    goal = Goal(
-        topology, (SLA.parse(sla) if isinstance(sla, str) else sla,), _budget(spark, min_executors, max_executors)
-    )
+    goal = Goal(topology, (_sla(sla),), _budget(spark, min_executors, max_executors))
+    if not isinstance(options, Mapping | None):
+        raise ConfigError(f'options {options!r} are no mapping: give the policy\'s options by name, {{"high": 0.8}}')
     decider = make_policy(policy, goal, options)
+    if is_local:
+        _LOG.info(
+            "master %r has one process, which counts as one executor: a dry run, nothing is changed",
+            spark.sparkContext.master,
+        )
     with ExitStack() as undo:
         record = journal if isinstance(journal, Journal) else undo.enter_context(_open(journal))
         attached = undo.enter_context(attached_plant(spark, topology, dry_run=loop.dry_run))
-        return Attachment(spark, attached, decider, goal, record, loop, undo.pop_all())
+        present = PresentPlan(goal, attached.pool, attached.plant.clock)
+        return Attachment(spark, attached, decider, goal, record, loop, present, undo.pop_all())
+
+
+class PresentPlan:
+    """What an application has or has asked for, as a plan: what holds until something is decided."""
+
+    def __init__(self, goal: Goal, pool: ApplicationPool, clock: Clock) -> None:
+        self._topology, self._pool, self._clock = goal.topology, pool, clock
+        self._size = pool.starting_size(goal.budget.minimum(OPERATOR), clock)
+        self._last = 0
+
+    def __call__(self) -> Plan:
+        size = self._size.update(self._pool.size, self._clock.now())
+        if size < self._last:
+            _LOG.info("%s left of %d: the others have not started, or are gone", executors(size), self._last)
+        self._last = size
+        return Plan.initial(self._topology, max(1, size))
 
 
 class Attachment:
-    """A control loop in a thread of its own, made by `attach`. As a context manager it detaches at the end."""
+    """A control loop in a thread of its own, made by `attach`. As a context manager it detaches at the end.
+
+    In a notebook it shows load, latency, executors and the last decision.
+    """
 
     def __init__(
         self,
@@ -86,24 +120,31 @@ class Attachment:
         goal: Goal,
         journal: Journal,
         options: LoopOptions,
+        present: PresentPlan,
         closing: ExitStack,
     ) -> None:
         self.goal, self.journal = goal, journal
-        self._spark, self._closing = spark, closing
-        first = _first_plan(attached.pool.size, goal)
-        self._controller = Controller(
-            attached.plant, policy, goal, journal, options, plan=first, listeners=[self._after_turn]
+        self._spark, self._closing, self._clock = spark, closing, attached.plant.clock
+        self._view = AttachmentView(
+            goal.topology.name, policy.name, goal.slas[0], OPERATOR, options.dry_run, STANDING_PROBLEMS
         )
+        self._controller = Controller(
+            attached.plant, policy, goal, journal, options,
+            plan=present(), present=present, listeners=[self._view, AttachmentLog(STANDING_PROBLEMS), self._after_turn],
+        )  # fmt: skip
         self._last: Turn | None = None
         self._lock = threading.Lock()
         self._attached = True
         self._thread = threading.Thread(target=self._controller.run, name="rheostat", daemon=True)
         atexit.register(self.detach)
         self._thread.start()
+        starting = self.executors - attached.pool.size
+        coming = f", {starting} of them still starting" if starting > 0 else ""
         stopped = "; Spark's dynamic allocation is stopped" if attached.pool.stopped_dynamic_allocation else ""
+        dry = "; a dry run, nothing is changed" if options.dry_run else ""
         _LOG.info(
-            "attached to %r with policy %r for %s: %s%s", goal.topology.name, policy.name, goal.slas[0],
-            executors(self.executors), stopped,
+            "attached to %r with policy %r for %s: %s%s%s%s", goal.topology.name, policy.name, goal.slas[0],
+            executors(self.executors), coming, stopped, dry,
         )  # fmt: skip
 
     def __enter__(self) -> Self:
@@ -111,6 +152,12 @@ class Attachment:
 
     def __exit__(self, *exception: object) -> None:
         self.detach()
+
+    def __repr__(self) -> str:
+        return self._view.text(self._clock.now(), attached=self.attached)
+
+    def _repr_html_(self) -> str:
+        return self._view.html(self._clock.now(), attached=self.attached)
 
     @property
     def attached(self) -> bool:
@@ -124,8 +171,13 @@ class Attachment:
 
     @property
     def executors(self) -> int:
-        """How many executors are wanted now."""
+        """How many executors are wanted now; in a dry run, how many there are."""
         return self.plan.size(OPERATOR)
+
+    @property
+    def recommended(self) -> int | None:
+        """How many executors the policy wants now, also in a dry run; None as long as nothing was measured."""
+        return self._view.recommended
 
     @property
     def last(self) -> Turn | None:
@@ -153,6 +205,8 @@ class Attachment:
             self._closing.close()
         except Exception as error:  # it must not reach a driver program that is about to end
             _LOG.warning("detached, but %s", error)
+        else:
+            _LOG.info("detached from %r: %s", self.goal.topology.name, executors(self.executors))
 
     def _after_turn(self, turn: Turn) -> None:
         self._last = turn
@@ -161,19 +215,51 @@ class Attachment:
             self.detach()
 
 
-def _open(journal: Path | str | None) -> Journal:
+class AttachmentLog:
+    """Logs each action, in a dry run each decision that is not the last one again, and problems when they begin.
+
+    Those of the loop are logged by the loop itself, `standing` ones not at all.
+    """
+
+    def __init__(self, standing: Collection[str]) -> None:
+        self._standing, self._advice = standing, ""
+        self._problems: frozenset[str] = frozenset()
+
+    def __call__(self, turn: Turn) -> None:
+        for verdict in turn.ruled(Ruling.ACCEPTED):
+            _LOG.info("%s", describe_verdict(verdict))
+        for verdict in turn.ruled(Ruling.DRY_RUN):
+            if describe(verdict.decision) != self._advice:
+                _LOG.info("%s", describe_verdict(verdict))
+            self._advice = describe(verdict.decision)
+        if turn.snapshot is not None:
+            problems = [each for each in turn.snapshot.problems if each not in self._standing]
+            for problem in problems:
+                if problem not in self._problems:
+                    _LOG.warning("%s", problem)
+            self._problems = frozenset(problems)
+
+
+def _sla(given: object) -> SLA:
+    if isinstance(given, str):
+        return SLA.parse(given)
+    if not isinstance(given, SLA):
+        raise ConfigError(f'sla {given!r} is no SLA: write latency and window like "5s/30s", or give an SLA')
+    return given
+
+
+def _open(journal: object) -> Journal:
     if journal is None:
         return Journal(keep_snapshots=_KEPT_IN_MEMORY)
-    return Journal(journal, keep_snapshots=A_DAY)
-
-
-def _first_plan(size: int, goal: Goal) -> Plan:
-    """The executors there are, as far as the bounds allow."""
-    least, most = goal.budget.minimum(OPERATOR), goal.budget.maximum(OPERATOR)
-    return Plan.initial(goal.topology, {OPERATOR: int(min(max(size, least), most))})
+    if not isinstance(journal, str | PathLike):
+        raise ConfigError(f"journal {journal!r} is no journal: give the path of a file, or a Journal")
+    return Journal(Path(journal), keep_snapshots=A_DAY)
 
 
 def _budget(spark: SparkSession, least: int | None, most: int | None) -> Budget:
+    for name, given in (("min_executors", least), ("max_executors", most)):
+        if given is not None and (not isinstance(given, int) or given < 1):
+            raise ConfigError(f"{name} {given!r} must be a whole number >= 1")
     conf = spark.sparkContext.getConf()
     least = max(1, _number(conf.get("spark.dynamicAllocation.minExecutors")) or 1) if least is None else least
     most = _number(conf.get("spark.dynamicAllocation.maxExecutors")) if most is None else most

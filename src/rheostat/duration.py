@@ -21,7 +21,7 @@ def seconds(duration: Duration, what: str = "duration") -> float:
     """
     if isinstance(duration, str):
         return _parse(duration, what)
-    if isinstance(duration, bool) or not 0 <= duration <= _LONGEST_S:
+    if isinstance(duration, bool) or not isinstance(duration, int | float) or not 0 <= duration <= _LONGEST_S:
         raise ConfigError(f"{what} {duration!r} is not a duration: give seconds as a number from 0 to {_LONGEST_S:g}")
     return float(duration)
 

@@ -4,6 +4,10 @@
         pipeline.wait("10m")
 
 Started again with the same directory it continues: queries from their checkpoints, the plan from the journal.
+
+While the program waits, Ctrl-C (SIGINT) raises `KeyboardInterrupt` and SIGTERM `SystemExit`. The block then stops the
+pipeline: running batches get a minute to finish, and the others are repeated by the next run. A second signal stops it
+at once.
 """
 
 import logging
@@ -11,7 +15,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 from pyspark.sql import SparkSession
 
@@ -22,6 +26,7 @@ from rheostat.loop.options import LoopOptions
 from rheostat.plan import Plan
 from rheostat.policies.policy import Policy
 from rheostat.policies.registry import DEFAULT_POLICY, make_policy
+from rheostat.run_outcome import ServiceLog, check_all_ran
 from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import Snapshot
 from rheostat.spark.cluster.address import ClusterAddress
@@ -31,6 +36,7 @@ from rheostat.spark.query.runtime import Runtime
 from rheostat.spark.query.sinks import Sink
 from rheostat.spark.target import SparkTarget, as_target
 from rheostat.spark.wiring import TopologyPlant, topology_plant
+from rheostat.stop_signals import exit_status, jobs_survive_interrupt, raised_stop_signals
 from rheostat.topology import Topology
 
 JOURNAL = "journal.db"
@@ -38,13 +44,32 @@ _LOG = logging.getLogger("rheostat")
 _LOOP_STOP_TIMEOUT_S = 30.0
 
 
+SparkPlace = SparkTarget | SparkSession | EmbeddedCluster | ClusterAddress | str
+"""Where a topology can run."""
+
+
+class StartOptions(TypedDict, total=False):
+    """The options of `start`, all of them optional."""
+
+    sla: str | SLA | Sequence[SLA]
+    policy: str | type[Policy]
+    options: Mapping[str, Any] | None
+    budget: Budget | None
+    plan: Plan | None
+    directory: Path | str
+    sinks: Mapping[str, Sink | Path | str] | None
+    on: SparkPlace | None
+    loop: LoopOptions | None
+    listeners: Sequence[Listener]
+
+
 class Pipeline:
     """A topology that runs; made by `start`. As a context manager it stops at the end."""
 
-    def __init__(self, running: TopologyPlant, controller: Controller, closing: ExitStack) -> None:
+    def __init__(self, running: TopologyPlant, controller: Controller, log: ServiceLog, closing: ExitStack) -> None:
         self.runtime: Runtime = running.runtime
         self.plant, self.controller = running.plant, controller
-        self._closing = closing
+        self._log, self._closing = log, closing
         self._loop = threading.Thread(target=controller.run, name="rheostat", daemon=True)
         self._loop.start()
 
@@ -54,14 +79,34 @@ class Pipeline:
         return self.controller.plan
 
     def wait(self, timeout: Duration | None = None) -> bool:
-        """Wait until it is stopped or `timeout` has passed (False); raises the error if a query fails."""
-        return self.runtime.wait(None if timeout is None else seconds(timeout, "timeout"))
+        """Wait until it is stopped or `timeout` has passed (False); raises the error if a query fails.
+
+        Raises `KeyboardInterrupt` on Ctrl-C and `SystemExit` on SIGTERM, which leave running batches alone.
+        """
+        timeout_s = None if timeout is None else seconds(timeout, "timeout")
+        with raised_stop_signals():
+            return self.runtime.wait(timeout_s)
+
+    def wait_for_stop(self, timeout: Duration | None = None) -> int:
+        """As `wait`, but returns the exit status: 130 when SIGINT and 143 when SIGTERM ended it, else 0."""
+        try:
+            self.wait(timeout)
+        except (KeyboardInterrupt, SystemExit) as stop:
+            return exit_status(stop)
+        return 0
 
     def stop(self) -> None:
-        """Stop the loop, let every query finish its batch, and release what `start` took. Can be called again."""
+        """Stop the loop, let every query finish its batch (for at most a minute), and release what `start` took.
+
+        Can be called again.
+        """
         self.controller.stop()
         self._loop.join(_LOOP_STOP_TIMEOUT_S)
         self._closing.close()
+
+    def check_all_ran(self) -> None:
+        """After `stop`: raises an error if there was input for an operator and it has never finished a batch."""
+        check_all_ran(self.runtime.stalled(), self._log)
 
     def __enter__(self) -> Self:
         return self
@@ -80,7 +125,7 @@ def start(
     plan: Plan | None = None,
     directory: Path | str = "rheostat-run",
     sinks: Mapping[str, Sink | Path | str] | None = None,
-    on: SparkTarget | SparkSession | EmbeddedCluster | ClusterAddress | str | None = None,
+    on: SparkPlace | None = None,
     loop: LoopOptions | None = None,
     listeners: Sequence[Listener] = (),
 ) -> Pipeline:
@@ -96,9 +141,10 @@ def start(
     target = as_target(on)
     goal = Goal(topology, _slas(sla), budget or Budget())
     decider = make_policy(policy, goal, options)
-    first = plan or Plan.initial(topology)
+    first = plan or Plan.initial(topology, {name: goal.budget.minimum(name) for name in topology.operators})
     with ExitStack() as undo:
         spark = undo.enter_context(target.open(topology.name))
+        undo.enter_context(jobs_survive_interrupt())
         run_directory = RunDirectory(directory, topology, first.fused)
         undo.callback(run_directory.release)
         journal = undo.enter_context(Journal(run_directory.path / JOURNAL, keep_snapshots=A_DAY))
@@ -117,19 +163,53 @@ def start(
                 base=_last_snapshot(journal),
             )
         )
-        times = loop or LoopOptions("1s")
-        controller = Controller(running.plant, decider, goal, journal, times, plan=planned, listeners=listeners)
+        times, log = loop or LoopOptions("1s"), ServiceLog()
+        controller = Controller(running.plant, decider, goal, journal, times, plan=planned, listeners=[log, *listeners])
         running.plant.apply(planned)
-        return Pipeline(running, controller, undo.pop_all())
+        return Pipeline(running, controller, log, undo.pop_all())
 
 
-def run(topology: Topology, *, for_: Duration | None = None, **options: Any) -> None:
-    """Start `topology` as `start` does, and stop it after `for_`, on Ctrl-C, or with the error of a failed query."""
-    with start(topology, **options) as pipeline:
-        try:
-            pipeline.wait(for_)
-        except KeyboardInterrupt:
-            _LOG.info("stopping after the batches under way")
+def run(
+    topology: Topology,
+    *,
+    for_: Duration | None = None,
+    sla: str | SLA | Sequence[SLA] = (),
+    policy: str | type[Policy] = DEFAULT_POLICY,
+    options: Mapping[str, Any] | None = None,
+    budget: Budget | None = None,
+    plan: Plan | None = None,
+    directory: Path | str = "rheostat-run",
+    sinks: Mapping[str, Sink | Path | str] | None = None,
+    on: SparkPlace | None = None,
+    loop: LoopOptions | None = None,
+    listeners: Sequence[Listener] = (),
+) -> None:
+    """Start `topology` as `start` does, and stop it after `for_`, on Ctrl-C or SIGTERM, or when a query fails.
+
+    After a signal it raises `SystemExit` with status 130 (SIGINT) or 143 (SIGTERM), once running batches have finished
+    or a minute has passed; a second signal does not wait for them. An operator that never ran is an error.
+    """
+    pipeline = start(
+        topology,
+        sla=sla,
+        policy=policy,
+        options=options,
+        budget=budget,
+        plan=plan,
+        directory=directory,
+        sinks=sinks,
+        on=on,
+        loop=loop,
+        listeners=listeners,
+    )
+    with pipeline:
+        status = pipeline.wait_for_stop(for_)
+        if status:
+            _LOG.warning("stopping when the running batches have finished; a second signal stops at once")
+    if status:
+        _LOG.warning("stopped; run it again with directory %s to continue from here", directory)
+        raise SystemExit(status)
+    pipeline.check_all_ran()
 
 
 def _slas(sla: str | SLA | Sequence[SLA]) -> tuple[SLA, ...]:

@@ -12,20 +12,20 @@ A stream is named by the source or operator that writes it; an operator with sev
 `operator.output`. Every reader of a stream gets all of it. Loops are allowed as long as they do not amplify.
 """
 
-import hashlib
-import json
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from rheostat.duration import Duration
 from rheostat.errors import TopologyError, nearest
 from rheostat.graph import reachable, spectral_radius, strong_components
 from rheostat.names import OperatorName
+from rheostat.topology_shape import fingerprint_of, shape_of
 
 if TYPE_CHECKING:
     import rheostat
@@ -207,17 +207,17 @@ class Topology:
         matrix.setflags(write=False)
         return matrix
 
-    def start(self, **options: Any) -> "rheostat.Pipeline":
-        """Start it on Spark under control, with the arguments of `rheostat.start`. Needs PySpark."""
+    def start(self, **options: Unpack["rheostat.StartOptions"]) -> "rheostat.Pipeline":
+        """Start it on Spark under control, with the options of `rheostat.start`. Needs PySpark."""
         import rheostat
 
         return rheostat.start(self, **options)
 
-    def run(self, **options: Any) -> None:
-        """Run it on Spark until it ends, with the arguments of `rheostat.run`. Needs PySpark."""
+    def run(self, *, for_: Duration | None = None, **options: Unpack["rheostat.StartOptions"]) -> None:
+        """Run it on Spark for a time or until it is stopped, as `rheostat.run` does. Needs PySpark."""
         import rheostat
 
-        rheostat.run(self, **options)
+        rheostat.run(self, for_=for_, **options)
 
     def into(self, operator: str) -> tuple[Stream, ...]:
         """The streams that `operator` reads."""
@@ -229,13 +229,7 @@ class Topology:
 
     def fingerprint(self) -> str:
         """Equal for topologies that can use each other's state and journals: same names, streams and substreams."""
-        shape = {
-            "sources": sorted(self.sources),
-            "operators": [
-                [o.name, list(o.inputs), sorted(o.selectivities), o.key, o.substreams] for o in self.operators.values()
-            ],
-        }
-        return hashlib.sha256(json.dumps(shape).encode()).hexdigest()[:16]
+        return fingerprint_of(shape_of(self))
 
     @cached_property
     def _written(self) -> dict[str, tuple[str, float]]:

@@ -1,19 +1,54 @@
 import io
 
+import pytest
 from rich.console import Console
 
-from rheostat.cli.live_view import LiveView, show_live, sparkline
-from rheostat.cli.run_history import RunHistory
+from rheostat.cli.live_view import LiveView, show_live, sparkline, watch
+from rheostat.cli.plain_lines import PlainLines
+from rheostat.cli.run_history import RunHistory, TurnSummary
+from rheostat.sla import SLA
 
 
-def test_in_a_pipe_the_view_ends_its_last_line():
+def summary(number: int) -> TurnSummary:
+    return TurnSummary(
+        time_s=float(number),
+        completed=10,
+        latency_s=1.234 + number / 100,
+        oldest_s=0.0,
+        external_rate=1_234_567.0,
+        arrival_rate={"split": 12_345.0},
+        queued={"split": 123_456.0},
+        utilisation={"split": 0.5},
+        executors={"split": 60},
+        paid=60,
+    )
+
+
+@pytest.mark.parametrize("turns", [1, 35, 100])
+def test_no_label_is_cut_in_80_columns(turns: int) -> None:
+    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
+    history = RunHistory([summary(number) for number in range(turns)])
+    console.print(LiveView("words", history, SLA("12.5s", "30s")))
+    text = console.file.getvalue()
+    for whole in ("input ", "latency ", "executors ", "1,234,567/s", "(SLA 12.5s over 30s)", "60 active", "60 ■"):
+        assert whole in text
+    rows = [line for line in text.splitlines() if "█" in line]
+    assert len(rows) == 3
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_in_a_pipe_there_is_no_panel_but_plain_lines() -> None:
     console = Console(file=io.StringIO(), width=80)
-    with show_live(LiveView("words", RunHistory(), None), console):
+    history = RunHistory()
+    assert [type(each) for each in watch(history, None, console)] == [RunHistory, PlainLines]
+    with show_live(LiveView("words", history, None), console):
         pass
-    console.print("stopped")
-    lines = console.file.getvalue().splitlines()
-    assert "waiting for the first measurement" in lines[1]
-    assert lines[-1] == "stopped"
+    assert console.file.getvalue() == ""
+
+
+def test_a_terminal_gets_no_plain_lines() -> None:
+    history = RunHistory()
+    assert watch(history, None, Console(file=io.StringIO(), force_terminal=True)) == [history]
 
 
 def test_a_sparkline_leaves_a_gap_where_nothing_is_known():

@@ -230,9 +230,14 @@ def test_a_goal_comes_back_from_its_record():
 
 def test_a_journal_of_another_topology_is_refused_with_both_names(journal):
     other = Topology("other", [Source("in"), Operator("x", inputs="in")])
-    words = rf"is of topology 'words' \({TOPOLOGY.fingerprint()}\), not of 'other' \({other.fingerprint()}\)"
-    with pytest.raises(JournalError, match=words):
+    with pytest.raises(JournalError, match=r"is of topology 'words', not of 'other': .*operator 'x' is new"):
         journal.resume(other)
+
+
+def test_a_journal_of_the_topology_before_a_change_is_refused_by_what_differs(journal):
+    changed = Topology(TOPOLOGY.name, [*TOPOLOGY.parts, Operator("x", inputs=next(iter(TOPOLOGY.sources)))])
+    with pytest.raises(JournalError, match="'words', which has changed since: operator 'x' is new: use another file"):
+        journal.resume(changed)
 
 
 def test_reading_a_journal_that_is_not_there_is_refused(path):

@@ -26,7 +26,8 @@ def test_a_plant_that_fails_does_not_end_the_loop_and_is_told_once(place, caplog
     problem = LoopProblem(place, "PlantError: no route to the cluster")
     assert problem in failing[-1].problems
     assert problem not in healed[-1].problems
-    assert [what for _, what in journal.problems()] == [problem, LoopProblem(place)]
+    assert [what for _, what in journal.problems()] == [problem, LoopProblem(place, "works again")]
+    assert all(what.what for _, what in journal.problems())
     assert [record.message for record in caplog.records] == [f"{place}: {problem.what}", f"{place}: works again"]
 
 

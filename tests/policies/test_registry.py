@@ -177,3 +177,18 @@ def test_an_option_says_what_it_does_and_when_to_change_it_without_words_of_the_
     )
     assert any(word in when or word.lower() in when for word in advice)
     assert not re.search(r"[α-ωΔ]|\bT_\w+|\bK_\w+|\beq\.|DRS|PA-SPS|Storm|StreamSwitch|replica|degree", row.description)
+
+
+class Forgetful(Policy):
+    """Does not call the `__init__` of its base."""
+
+    def __init__(self, goal, options):
+        self.limit = 1
+
+    def decide(self, observation):
+        return ()
+
+
+def test_a_policy_without_options_is_refused_by_its_class_and_what_is_missing():
+    with pytest.raises(ConfigError, match=r"class Forgetful has no `options`.*super\(\).__init__\(goal, options\)"):
+        make_policy(Forgetful, GOAL)

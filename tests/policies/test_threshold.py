@@ -67,7 +67,7 @@ def test_it_waits_while_a_change_is_under_way():
     ("utilisation", "budget", "words"),
     [
         (0.95, Budget(most={"a": 4}), "at most 4 executors are allowed: hold"),
-        (0.95, Budget(total=8), "the budget of 8 executors is spent: hold"),
+        (0.95, Budget(total=8), "budget and cluster have no room for more: hold"),
         (0.10, Budget(least={"a": 4}), "at least 4 executors are needed: hold"),
     ],
 )

@@ -16,6 +16,7 @@ from rheostat.cli.commands import (
     explain,
     forecast,
     forecaster,
+    init,
     place,
     plan,
     policies,
@@ -30,6 +31,7 @@ from rheostat.errors import RheostatError
 app = typer.Typer(name="rheostat", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("demo")(demo.demo)
 app.command("run")(run.run_application)
+app.command("init")(init.write_settings)
 app.command("doctor")(doctor.check_spark)
 app.command("simulate")(simulate.simulate_scenario)
 app.command("policies")(policies.list_policies)

@@ -3,15 +3,18 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
+from rich.measure import Measurement
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from rheostat.cli.plain_lines import PlainLines, rate_text
 from rheostat.cli.run_history import RunHistory, TurnSummary
 from rheostat.describe import describe
 from rheostat.duration import human
+from rheostat.loop.controller import Listener
 from rheostat.loop.turn import Ruling, Verdict
 from rheostat.sla import SLA
 
@@ -37,12 +40,13 @@ class LiveView:
         turns = self._history.turns[-_WIDTH:]
         latency = [turn.latency_s for turn in turns]
         table = Table.grid(padding=(0, 2))
-        for _ in range(3):
-            table.add_column(no_wrap=True)
-        table.add_row("input", sparkline([turn.external_rate for turn in turns]), _rate(turns[-1].external_rate))
-        table.add_row("latency", self._coloured(latency), self._latency_text(latency[-1]))
-        executors = [sum(turn.executors.values()) for turn in turns]
-        table.add_row("executors", sparkline(executors), f"{executors[-1]} active")
+        table.add_column(no_wrap=True)
+        table.add_column()  # the only one that gets narrower in a narrow terminal
+        table.add_column(no_wrap=True)
+        rates, executors = [turn.external_rate for turn in turns], [sum(turn.executors.values()) for turn in turns]
+        table.add_row("input", Curve(Text(sparkline(rates))), rate_text(rates[-1]))
+        table.add_row("latency", Curve(self._coloured(latency)), self._latency_text(latency[-1]))
+        table.add_row("executors", Curve(Text(sparkline(executors))), f"{executors[-1]} active")
         return table
 
     def _coloured(self, latencies: Sequence[float | None]) -> Text:
@@ -62,10 +66,10 @@ class LiveView:
             busy, queued, count = turn.utilisation[name], turn.queued[name], turn.executors[name]
             table.add_row(
                 name,
-                _rate(rate),
+                rate_text(rate),
                 "–" if queued is None else f"{queued:,.0f}",
                 "–" if busy is None else f"{100 * busy:3.0f} %",
-                f"{'■' * count} {count}",
+                Text(f"{count} {'■' * count}", overflow="ellipsis", no_wrap=True),
             )
         return table
 
@@ -81,13 +85,32 @@ class LiveView:
         return Text(f"{text}: {why}", style="dim" if refused else "bold", overflow="ellipsis", no_wrap=True)
 
 
+class Curve:
+    """A sparkline that shows its newest values where there is no room for all of them."""
+
+    def __init__(self, bars: Text) -> None:
+        self._bars = bars
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._bars[-options.max_width :] if len(self._bars) > options.max_width else self._bars
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, max(1, len(self._bars)))
+
+
 @contextmanager
 def show_live(view: LiveView, console: Console) -> Iterator[None]:
-    """Show `view` live in a terminal; in a file or a pipe it is printed once, at the end."""
+    """Show `view` live in a terminal. A file or a pipe gets plain lines instead, see `watch`."""
+    if not console.is_terminal:
+        yield
+        return
     with Live(view, console=console, refresh_per_second=2):
         yield
-    if not console.is_terminal:
-        console.line()  # rich leaves it out there
+
+
+def watch(history: RunHistory, sla: SLA | None, console: Console) -> list[Listener]:
+    """What listens to a run: `history`, and without a terminal what prints plain lines."""
+    return [history] if console.is_terminal else [history, PlainLines(sla, console)]
 
 
 def sparkline(values: Sequence[float | None]) -> str:
@@ -96,7 +119,3 @@ def sparkline(values: Sequence[float | None]) -> str:
     return "".join(
         " " if value is None or top <= 0 else _BARS[min(8, max(1, round(8 * value / top)))] for value in values
     )
-
-
-def _rate(rate: float | None) -> str:
-    return "–" if rate is None else f"{rate:,.0f}/s"

@@ -31,3 +31,30 @@ def _pair(text: str) -> tuple[str, Any]:
 
 def _value(text: str, option: str) -> Any:
     return parse_json(text, dict, f"policy option {option!r}") if text.startswith("{") else text
+
+
+def parse_pairs(texts: list[str] | None, option: str, example: str) -> dict[str, str] | None:
+    """`NAME=VALUE` texts of a repeated option as a mapping; None when none were given."""
+    if not texts:
+        return None
+    pairs = [text.partition("=") for text in texts]
+    for text, (name, equals, value) in zip(texts, pairs, strict=True):
+        if not (name.strip() and equals and value.strip()):
+            raise ConfigError(f"{option} {text!r} must be written as NAME=VALUE, e.g. {example}")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def parse_numbers(texts: list[str] | None, option: str) -> int | dict[str, int] | None:
+    """One number for all operators, or `OPERATOR=N` texts of a repeated option; None when none were given."""
+    if not texts:
+        return None
+    if len(texts) == 1 and "=" not in texts[0]:
+        return _number(texts[0], texts[0], option)
+    pairs = parse_pairs(texts, option, "split=2") or {}
+    return {name: _number(value, f"{name}={value}", option) for name, value in pairs.items()}
+
+
+def _number(text: str, given: str, option: str) -> int:
+    if not text.strip().isdigit() or int(text) < 1:
+        raise ConfigError(f"{option} {given!r} is not a number of executors: give N or OPERATOR=N with N >= 1")
+    return int(text)

@@ -26,6 +26,7 @@ from rheostat.loop.turn import LoopProblem, Ruling, Turn, Verdict
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 from rheostat.topology import Topology
+from rheostat.topology_shape import differences, shape_of
 
 A_DAY = 86_400
 """Snapshots of a day, one a second."""
@@ -70,14 +71,18 @@ class Journal:
             return None
         last = list(runs.values())[-1]
         if last.fingerprint != topology.fingerprint():
+            changes = differences(shape_of(last.goal.goal().topology), shape_of(topology))
+            is_same = last.goal.topology == topology.name
             raise JournalError(
-                f"journal {self._file.path} is of topology {last.goal.topology!r} ({last.fingerprint}), "
-                f"not of {topology.name!r} ({topology.fingerprint()}): use another file"
+                f"journal {self._file.path} is of topology {last.goal.topology!r}, "
+                f"{'which has changed since' if is_same else f'not of {topology.name!r}'}: {'; '.join(changes)}: "
+                "use another file"
             )
         [(revision, last_action_s)] = self._file.rows(
             "SELECT max(revision), max(time_s) FILTER (WHERE action) FROM plans"
         )
-        return Resumed(self._plan(revision), last_action_s, self._pending())
+        [(decided,)] = self._file.rows("SELECT action FROM plans WHERE revision = ?", (revision,))
+        return Resumed(self._plan(revision), last_action_s, self._pending(), bool(decided))
 
     def begin(self, run: RunRecord, plan: Plan) -> None:
         """Begin a new run with `plan`."""
@@ -86,6 +91,11 @@ class Journal:
             connection.execute(
                 "INSERT OR IGNORE INTO plans VALUES (?, ?, 0, ?)", (plan.revision, run.started_s, _encode(plan))
             )
+
+    def adopt(self, time_s: float, plan: Plan) -> None:
+        """Record a plan that nobody decided: it says what runs already."""
+        with self._file.transaction(durable=True) as connection:
+            _insert(connection, "plans", revision=plan.revision, time_s=time_s, action=0, body=_encode(plan))
 
     def write(self, turn: Turn) -> None:
         """Record one turn of the loop, all or nothing."""
@@ -216,6 +226,8 @@ class NullJournal:
         return None
 
     def begin(self, run: RunRecord, plan: Plan) -> None: ...
+
+    def adopt(self, time_s: float, plan: Plan) -> None: ...
 
     def write(self, turn: Turn) -> None: ...
 

@@ -64,8 +64,9 @@ class PendingAction(msgspec.Struct, frozen=True):
 
 
 class Resumed(msgspec.Struct, frozen=True):
-    """Where the last run stopped."""
+    """Where the last run stopped; `decided` says whether its plan came from a decision."""
 
     plan: Plan
     last_action_s: float | None
     pending: tuple[PendingAction, ...]
+    decided: bool

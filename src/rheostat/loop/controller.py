@@ -4,13 +4,15 @@ A plan is in the journal before it is applied, and it is applied again in every 
 a plant, a policy or a journal ends the loop: it holds, reports the problem once, and tries again.
 """
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-from rheostat.decision import Decision
+from rheostat.decision import Decision, Scale
+from rheostat.describe import executors
 from rheostat.duration import Duration, human, seconds
 from rheostat.errors import ConfigError
 from rheostat.journal import Journal, NullJournal
@@ -28,8 +30,10 @@ from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.plant import Plant
 from rheostat.policies.observation import Observation
-from rheostat.policies.policy import Policy
+from rheostat.policies.policy import Policy, check_made
 from rheostat.sla import Goal
+
+_LOG = logging.getLogger("rheostat")
 
 Listener = Callable[[Turn], None]
 """Called with every turn after it was recorded, in the loop's own thread: it should be quick."""
@@ -41,6 +45,10 @@ class Controller:
     A journal of the same topology is resumed: its last plan is in force again, the policy is shown the last
     observations, and the cooldown counts from the last action. Otherwise the loop starts with `plan`, or with the
     fewest executors that the budget allows. The journal is left open.
+
+    `present` is for a plant that ran before the loop did: what runs there, as a plan. Until the first action, in a dry
+    run always, the plan follows it and is not applied. Only where it has more executors than the budget allows, the
+    plan has as many as are allowed, and is applied.
     """
 
     def __init__(
@@ -52,9 +60,11 @@ class Controller:
         options: LoopOptions | None = None,
         *,
         plan: Plan | None = None,
+        present: Callable[[], Plan] | None = None,
         listeners: Sequence[Listener] = (),
     ) -> None:
         _check_same_topology(plant, goal, plan)
+        check_made(policy)
         self.goal = goal
         self.options = options or LoopOptions()
         self._plant, self._policy, self._listeners = plant, policy, tuple(listeners)
@@ -62,7 +72,11 @@ class Controller:
         self._problems = ProblemLog()
         self._outcomes: list[Outcome] = []
         self._paused, self._stopped = threading.Event(), threading.Event()
-        self._begin(self._journal.resume(goal.topology), plan or _least(goal))
+        resumed = self._journal.resume(goal.topology)
+        follows = self.options.dry_run or resumed is None or not resumed.decided
+        self._present = present if follows else None
+        self._begin(resumed, plan or _least(goal))
+        self._follow_present(plant.clock.now())
 
     @property
     def plan(self) -> Plan:
@@ -103,6 +117,7 @@ class Controller:
     def turn(self) -> Turn:
         """Do one turn, and return it."""
         time_s = self._plant.clock.now()
+        self._follow_present(time_s)
         measured = self._observer.observe(self._plan)
         unreached = frozenset() if self.options.dry_run else self._observer.unreached(self._plan)
         if measured is None:
@@ -111,7 +126,7 @@ class Controller:
             # A pool that gets no more from the cluster has nothing to wait for.
             turn = self._decide(time_s, measured, unreached - measured.capabilities.short)
         turn = self._record(turn)
-        if unreached or turn.ruled(Ruling.ACCEPTED):
+        if turn.ruled(Ruling.ACCEPTED) or (unreached and self._present is None):
             self._apply(time_s)
         else:
             self._problems.clear("apply")
@@ -145,6 +160,27 @@ class Controller:
         actions = [Action(each.revision, each.pool, min(each.accepted_s, now_s)) for each in pending]
         self._actions = ActionTracker(self.options.effect_window_s, self.options.action_timeout_s, actions)
         self._journal.begin(self._run_record(now_s, len(recorded)), self._plan)
+
+    def _follow_present(self, time_s: float) -> None:
+        """Bring the plan up to date with what runs, as long as nothing was decided."""
+        if self._present is None:
+            return
+        try:
+            present = self._present()
+            plan = present if self.options.dry_run else _within_bounds(present, self.goal)
+            plan = msgspec.structs.replace(plan, revision=self._plan.revision)
+            if plan != self._plan:
+                plan = msgspec.structs.replace(plan, revision=self._plan.revision + 1)
+                self._journal.adopt(time_s, plan)
+                self._plan = plan
+        except Exception as error:
+            self._problems.failed("present", error)
+            return
+        self._problems.clear("present")
+        if plan.total < present.total:
+            allowed = f"{plan.total} at most allowed"
+            _LOG.info("%s, %s: reduced to %d", executors(present.total), allowed, plan.total)
+            self._present = None
 
     def _recorded(self, now_s: float) -> list[RecordedObservation]:
         """The last recorded observations; none if they are later than the clock, which was set back then."""
@@ -231,7 +267,7 @@ class Controller:
         self._outcomes = self._outcomes[len(turn.outcomes) :]
         if accepted := turn.ruled(Ruling.ACCEPTED):
             self._outcomes += self._actions.begin(_changed_pools(accepted, turn.plan), turn.time_s)
-            self._plan, self._last_action_s = turn.plan, turn.time_s
+            self._plan, self._last_action_s, self._present = turn.plan, turn.time_s, None
         return turn
 
     def _apply(self, time_s: float) -> None:
@@ -263,6 +299,15 @@ def _changed_pools(accepted: Iterable[Verdict], plan: Plan) -> list[tuple[int, P
 
 def _least(goal: Goal) -> Plan:
     return Plan.initial(goal.topology, {name: goal.budget.minimum(name) for name in goal.topology.operators})
+
+
+def _within_bounds(plan: Plan, goal: Goal) -> Plan:
+    """`plan` with no more executors in any pool than the budget allows."""
+    for name, pool in plan.pools.items():
+        most = goal.budget.bounds(plan.sharing(name)).most
+        if pool.size > most:
+            plan = plan.after(Scale(pool=name, executors=most, reason="the budget allows no more"))
+    return plan
 
 
 def _undone(turn: Turn) -> Turn:

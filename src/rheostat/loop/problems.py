@@ -2,7 +2,7 @@
 
 import logging
 
-from rheostat.loop.turn import LoopProblem
+from rheostat.loop.turn import WORKS_AGAIN, LoopProblem
 
 _log = logging.getLogger("rheostat")
 
@@ -19,11 +19,11 @@ class ProblemLog:
         if self._present.get(place, "") == what:
             return
         self._present[place] = what
-        self._changes.append(LoopProblem(place, what))
+        self._changes.append(LoopProblem(place, what or WORKS_AGAIN))
         if what:
             _log.warning("%s: %s", place, what, exc_info=error)
         else:
-            _log.info("%s: works again", place)
+            _log.info("%s: %s", place, WORKS_AGAIN)
 
     def failed(self, place: str, error: BaseException) -> None:
         self.set(place, f"{type(error).__name__}: {error}", error=error)

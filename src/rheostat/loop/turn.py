@@ -38,11 +38,14 @@ class Outcome(msgspec.Struct, frozen=True):
     note: str = ""
 
 
+WORKS_AGAIN = "works again"
+
+
 class LoopProblem(msgspec.Struct, frozen=True):
-    """What is wrong in one part of the loop; an empty `what` says that it works again."""
+    """What is wrong in one part of the loop, or that it works again."""
 
     place: str
-    what: str = ""
+    what: str = WORKS_AGAIN
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):

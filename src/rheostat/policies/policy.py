@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, cast, get_a
 import msgspec
 
 from rheostat.decision import Decision
+from rheostat.errors import ConfigError
 from rheostat.policies.observation import Observation
 from rheostat.sla import Goal
 
@@ -70,6 +71,18 @@ class Policy(ABC, Generic[Options_co]):
     @abstractmethod
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """At most one decision for each pool and operator. A pool that none is about holds."""
+
+
+def check_made(policy: Policy) -> None:
+    """Refuse a policy that lacks what the loop needs of it, e.g. because its `__init__` does not call the base's."""
+    kind = type(policy).__name__
+    if not isinstance(getattr(policy, "options", None), PolicyOptions):
+        raise ConfigError(
+            f"policy class {kind} has no `options` (PolicyOptions): derive it from rheostat.Policy, and call "
+            "super().__init__(goal, options) if it has an __init__ of its own"
+        )
+    if not isinstance(getattr(policy, "goal", None), Goal):
+        raise ConfigError(f"policy class {kind} has no `goal`: its __init__ must call super().__init__(goal, options)")
 
 
 def _options_argument(policy: type[Policy]) -> type[PolicyOptions] | None:

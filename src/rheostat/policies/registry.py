@@ -19,7 +19,7 @@ from rheostat.policies.dabs.policy import Dabs
 from rheostat.policies.drs.drs_lb import DrsLb
 from rheostat.policies.drs.policy import Drs
 from rheostat.policies.pasps.policy import PaSps, Psps
-from rheostat.policies.policy import Policy, PolicyOptions
+from rheostat.policies.policy import Policy, PolicyOptions, check_made
 from rheostat.policies.qlearning.policy import QLearning
 from rheostat.policies.rastream.policy import RaStream
 from rheostat.policies.static import Static
@@ -84,7 +84,9 @@ def make_policy(policy: str | type[Policy], goal: Goal, options: Mapping[str, An
     chosen = policy_class(policy) if isinstance(policy, str) else policy
     if (why := _why_not_a_policy(chosen)) is not None:
         raise ConfigError(f"policy {chosen!r} cannot be used: {why}")
-    return chosen(goal, make_options(chosen, options or {}))
+    made = chosen(goal, make_options(chosen, options or {}))
+    check_made(made)
+    return made
 
 
 def make_options(policy: type[Policy], options: Mapping[str, Any]) -> PolicyOptions:

@@ -10,6 +10,7 @@ from pathlib import Path
 from py4j.java_gateway import JVMView
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from rheostat.errors import ConfigError, PlantError
@@ -20,6 +21,7 @@ from rheostat.spark.install.class_archive import archive_options, existing_archi
 from rheostat.spark.install.java import find_java
 from rheostat.spark.install.jvm_extras import JvmExtras
 from rheostat.spark.install.spark_home import spark_home
+from rheostat.spark.master_url import check_master
 from rheostat.spark.processes.log_cause import cause_in
 
 Setting = str | int | float | bool
@@ -90,6 +92,8 @@ def build_session(
     address = cluster.address if isinstance(cluster, EmbeddedCluster) else cluster
     url = _master_url(master, address, given)
     _check_that_a_session_can_start()
+    if url is not None:
+        check_master(url)
     _choose_python(given)
     extras = _extras_for(address) if use_jvm_extras else JvmExtras()
     jvm = _launch_jvm(given, url, extras)
@@ -162,7 +166,11 @@ def _launch_jvm(given: Mapping[str, str], url: str | None, extras: JvmExtras) ->
             early.set(key, value)
     if url is not None:
         early.setMaster(url)
-    SparkContext._ensure_initialized(conf=early)
+    try:
+        SparkContext._ensure_initialized(conf=early)
+    except PySparkRuntimeError as error:
+        reason = f"Spark's launcher ended at once ({error.getCondition()}); its output says why"
+        raise PlantError(f"cannot start a Spark session{f' on {url}' if url else ''}: {reason}") from error
     assert SparkContext._jvm is not None
     return SparkContext._jvm
 

@@ -12,9 +12,10 @@ from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.sla import Budget
 from rheostat.snapshot import Snapshot
+from rheostat.spark.act.application_pools import ApplicationPool, DefaultPool, DriverPool
 from rheostat.spark.act.cluster_room import check_room
 from rheostat.spark.act.execute import Execution
-from rheostat.spark.act.executor_pools import DefaultPool, NoExecutors, ProfilePools, has_executors
+from rheostat.spark.act.executor_pools import NoExecutors, ProfilePools, has_executors
 from rheostat.spark.act.reconciler import Reconciler
 from rheostat.spark.cluster.status import NodeStatus
 from rheostat.spark.observe.application_meter import ApplicationMeter
@@ -89,20 +90,25 @@ class AttachedPlant(NamedTuple):
     """An application that is attached to: the plant, and the pool of all its executors."""
 
     plant: SparkPlant
-    pool: DefaultPool
+    pool: ApplicationPool
 
 
 @contextmanager
 def attached_plant(spark: SparkSession, topology: Topology, *, dry_run: bool) -> Iterator[AttachedPlant]:
-    """The application of `spark` as a plant until the block ends. `topology` has one operator, for all its queries."""
-    clock = WallClock()
+    """The application of `spark` as a plant until the block ends. `topology` has one operator, for all its queries.
+
+    Nothing can be changed on a local master, whether it is a dry run or not.
+    """
+    clock, is_local = WallClock(), not has_executors(spark)
     with ExitStack() as ending:
-        pool = DefaultPool(spark, topology, take_over=not dry_run)
+        pool: ApplicationPool = (
+            DriverPool(spark, topology) if is_local else DefaultPool(spark, topology, take_over=not dry_run)
+        )
         ending.callback(pool.close)
         state = SparkState(pool.book, pool.placement)
         reconciler = Reconciler(state, pool, Execution(pool.actuators()), pool.rules, clock)
         operators = [ApplicationMeter(topology, StreamingQueries(spark))]
-        meter = SparkMeter(state, operators, StatusStore(spark), NodeUsage(), clock)
+        meter = SparkMeter(state, operators, StatusStore(spark, driver_serves=is_local), NodeUsage(), clock)
         reconciler.step()
         reconciler.start()
         ending.callback(reconciler.stop)

@@ -96,7 +96,15 @@ def test_a_leaving_executor_keeps_its_substreams_until_their_new_executor_serves
     book = serving("a", "b")
     want(book, pool_plan(0))
     assert phases(book) == [(0, ACTIVE, "a"), (1, LEAVING, "b")]
+    book.wanted = pool_plan(0, 5)
     assert ids(owners(book, (0, 5), ("a", "b"))) == ["a", "b"]
+
+
+def test_the_substreams_of_an_executor_that_there_is_no_room_for_are_shared_out():
+    book = serving("a", "b")
+    want(book, pool_plan(0))
+    assert phases(book) == [(0, ACTIVE, "a"), (1, LEAVING, "b")]
+    assert ids(owners(book, (0, 1), ("a", "b"))) == ["a", "a"]
 
 
 def test_no_executor_has_a_substream_while_none_serves():

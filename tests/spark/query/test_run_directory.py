@@ -27,8 +27,25 @@ def test_a_directory_of_another_topology_is_refused_with_both_names(tmp_path: Pa
     kept = RunDirectory(tmp_path, WORDS, QUERIES)
     kept.record_schemas({"split": schema("word string")})
     kept.release()
-    with pytest.raises(PlantError, match=r"'words' \(\w+\), not of 'orders'"):
+    with pytest.raises(PlantError, match=r"'words', not of 'orders': use another directory"):
         RunDirectory(tmp_path, ORDERS, [("trades",), ("match",)])
+
+
+def test_a_changed_topology_is_refused_by_what_differs(tmp_path: Path) -> None:
+    kept = RunDirectory(tmp_path, CHAIN)
+    kept.record_schemas({})
+    kept.release()
+    count = Operator("count", inputs="split", key="term", substreams=8)
+    changed = Topology("words", [Source("in"), Operator("split", inputs="in"), Operator("join", inputs="in"), count])
+    with pytest.raises(PlantError) as refused:
+        RunDirectory(tmp_path, changed)
+    for words in (
+        "operator 'join' is new",
+        "the key of operator 'count' was 'w' and is 'term' now",
+        "the substreams of operator 'count' were 16 and are 8 now",
+    ):
+        assert words in str(refused.value)
+    assert CHAIN.fingerprint() not in str(refused.value)
 
 
 def test_a_refused_directory_is_free_for_its_owner(tmp_path: Path) -> None:

@@ -115,3 +115,17 @@ def test_queries_that_do_not_become_quiet_are_stopped_all_the_same(log):
     running.start(made(running.units, log, looks=10**9))
     running.finish(timeout_s=0)
     assert not any(query.is_active for query in running.by_name.values())
+
+
+def test_an_interrupt_while_batches_finish_leaves_no_query_running(log, monkeypatch):
+    running = RunningQueries(TOPOLOGY, units_of(TOPOLOGY), QueryGroups())
+    running.start(made(running.units, log, looks=1000))
+
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rheostat.spark.query.running_queries.time.sleep", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        running.finish(60.0)
+    assert not any(query.is_active for query in running.by_name.values())
+    assert not running.lock.locked()

@@ -1,5 +1,6 @@
 """`rheostat cluster`: an embedded Spark cluster that keeps running after the command has returned."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +29,7 @@ def start(
     size = "1 node" if nodes == 1 else f"{nodes} nodes"
     print(f"started a cluster of {size} at {address.master_url}")
     print(f"run on it with: rheostat run APP.py --sla LATENCY --cluster {folder}")
+    _print_how_to_join(folder)
     print(f"stop it with: rheostat cluster stop --dir {folder}")
 
 
@@ -42,6 +44,7 @@ def status(folder: Folder = DEFAULT_FOLDER) -> None:
         print(f"node {node.name}: {'alive' if node.alive else 'down'}, {node.cores_free} of {node.cores} cores free")
     for application in found.applications:
         print(f"application {application.name}: {application.cores} cores")
+    _print_how_to_join(folder)
 
 
 @app.command()
@@ -51,3 +54,12 @@ def stop(folder: Folder = DEFAULT_FOLDER) -> None:
 
     detached.stop(folder)
     print("stopped")
+
+
+def _print_how_to_join(folder: Path) -> None:
+    """The secret is in a file that only its owner can read, and not in any argument."""
+    from rheostat.spark.cluster.detached import conf_folder
+
+    conf = shlex.quote(str(conf_folder(folder)))
+    print(f"join it with a driver program: SPARK_CONF_DIR={conf} PYSPARK_PYTHON=$(command -v python) python APP.py")
+    print(f"or: spark-submit --properties-file {conf}/spark-defaults.conf APP.py")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from rheostat.cli.commands.run import wait_for
-from rheostat.cli.live_view import LiveView, show_live
+from rheostat.cli.live_view import LiveView, show_live, watch
 from rheostat.cli.pictures import check_picture, draw_run
 from rheostat.cli.run_history import RunHistory
 from rheostat.cli.spark_output import spark_output_to
@@ -55,13 +54,15 @@ def demo(
         f"{1 / COST_S:.0f} sentences a second, however many cores this machine has.",
         highlight=False,
     )
-    history = _run(console, policy, promised, duration_s)
+    history, status = _run(console, policy, promised, duration_s)
     _summarise(console, history, promised)
     draw_run(history, promised, f"Rheostat demo: word count on Spark, policy {policy}", picture)
     console.print(f"picture: {picture}")
+    raise typer.Exit(status)
 
 
-def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> RunHistory:
+def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> tuple[RunHistory, int]:
+    """What happened, and the exit status: that of a signal, if one ended the demo."""
     import numpy as np
 
     from rheostat.load import Constant, Progressive, Spike
@@ -101,7 +102,7 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> RunHisto
                     directory=folder / "run",
                     on=SparkTarget(cluster=cluster, settings=FAST_START_SETTINGS),
                     loop=LoopOptions(PERIOD_S, cooldown="6s"),
-                    listeners=[history],
+                    listeners=watch(history, sla, console),
                 )
             )
             running.controller.pause()
@@ -111,8 +112,8 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> RunHisto
             running.controller.resume()
             history.turns.clear()
         with feeder, show_live(LiveView("word count", history, sla), console):
-            wait_for(running, duration_s)
-    return history
+            status = running.wait_for_stop(duration_s)
+    return history, status
 
 
 def _options(policy: str, sla: SLA) -> dict[str, str]:

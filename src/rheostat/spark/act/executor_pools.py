@@ -1,12 +1,10 @@
-"""Executor pools: the executors that a plant can have, and what is needed to see and to change them.
+"""Executor pools: the executors that a topology can have, and what is needed to see and to change them.
 
-- `ProfilePools`: pools by resource profile, one for each pool of a plan. What a topology has on a cluster.
-- `DefaultPool`: one pool of all executors of the default profile. What an application has that is attached to.
+- `ProfilePools`: pools by resource profile, one for each pool of a plan. On a cluster.
 - `NoExecutors`: none, on a local master, where one process does everything.
 """
 
 import logging
-from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from pyspark.sql import SparkSession
@@ -22,14 +20,13 @@ from rheostat.spark.act.cluster_view import DEFAULT_PROFILE, RESERVED_EXECUTORS,
 from rheostat.spark.act.execute import (
     Actuators,
     AllocationActuators,
-    FixedQueries,
     QueryActuators,
     StageActuators,
     StateActuators,
 )
 from rheostat.spark.act.pool_sites import first_book
 from rheostat.spark.query.runtime import Runtime
-from rheostat.spark.state.executor_book import ExecutorBook, PoolSite, SparkExecutor
+from rheostat.spark.state.executor_book import ExecutorBook, SparkExecutor
 from rheostat.spark.state.query_groups import Groups
 from rheostat.spark.state.stage_placement import Unplaced, stage_placement
 from rheostat.topology import Topology
@@ -134,56 +131,6 @@ class NoExecutors:
 
     def close(self) -> None:
         """There is nothing to give back."""
-
-
-class DefaultPool:
-    """All executors of the default profile, as the pool of the only operator of `topology`.
-
-    Executors of other profiles stay as they are. With `take_over` Spark's dynamic allocation is stopped, until `close`.
-    """
-
-    def __init__(self, spark: SparkSession, topology: Topology, *, take_over: bool) -> None:
-        (operator,) = topology.operators
-        self._site = PoolSite(PoolName(operator))
-        self._control = ExecutorControl(spark, "an attachment")
-        self._allocation = AllocationClient(spark)
-        sized = spark.sparkContext.getConf().contains("spark.executor.cores")
-        self._room = StandaloneRoom(spark, executor_size(spark)) if sized else None
-        others = Counter(executor.profile for executor in self._allocation.executors())
-        targets = self._control.take_over() if take_over else {}
-        self.book, self.placement = first_book(Plan.initial(topology), (), {}), Unplaced()
-        self.rules = ReconcileRules(
-            topology,
-            can_route=False,
-            why_fixed="the queries of an attached application run on any executor",
-            reserved=None,
-            others={profile: n for profile, n in {**others, **targets}.items() if profile != DEFAULT_PROFILE},
-            shortage_after_s=60.0,
-        )
-
-    @property
-    def stopped_dynamic_allocation(self) -> bool:
-        return self._control.had_dynamic_allocation
-
-    @property
-    def size(self) -> int:
-        """How many executors there are now."""
-        return sum(executor.profile == DEFAULT_PROFILE for executor in self._allocation.executors())
-
-    def view(self, groups: Groups) -> ClusterView:
-        executors, jobs = self._allocation.executors(), self._allocation.active_jobs()
-        room = None if self._room is None else self._room.read()
-        return ClusterView(executors, jobs, {self._site: DEFAULT_PROFILE}, groups=groups, room=room)
-
-    def actuators(self) -> list[Actuators]:
-        return [AllocationActuators(self._allocation), FixedQueries()]
-
-    def close(self) -> None:
-        """Let Spark allocate again if it did, starting from the executors there are now."""
-        if self._control.has_ended:
-            return
-        targets = {**self.rules.others, DEFAULT_PROFILE: self.size} if self._control.had_dynamic_allocation else {}
-        self._control.hand_back(targets)
 
 
 def has_executors(spark: SparkSession) -> bool:

@@ -95,6 +95,11 @@ def connect(directory: Path | str) -> ClusterAddress:
     return _address(directory, held_cluster(directory))
 
 
+def conf_folder(directory: Path | str) -> Path:
+    """The folder that is SPARK_CONF_DIR for a driver program of one's own on the cluster in `directory`."""
+    return Path(directory).absolute() / "conf"
+
+
 def stop(directory: Path | str) -> None:
     """End the cluster in `directory` and everything that runs on it; `PlantError` if none runs there."""
     folder = Path(directory).absolute()

@@ -22,7 +22,7 @@ from rheostat.spark.cluster.daemon import (
     daemon_environment,
     start_daemon,
 )
-from rheostat.spark.cluster.folder import ClusterFolder
+from rheostat.spark.cluster.folder import DRIVER_SETTINGS, ClusterFolder
 from rheostat.spark.cluster.master_page import MasterPage, read_master_page
 from rheostat.spark.cluster.node import Node, check_distinct, nodes_alike
 from rheostat.spark.cluster.status import ClusterStatus, cluster_status, node_status
@@ -40,6 +40,14 @@ _DAEMON_SETTINGS = {
     "spark.executor.logs.rolling.maxSize": str(16 * 1024 * 1024),
     "spark.executor.logs.rolling.maxRetainedFiles": "2",
 }
+
+_DRIVER_SETTINGS = {
+    "spark.driver.host": MASTER_HOST,
+    "spark.driver.bindAddress": MASTER_HOST,
+    "spark.ui.enabled": "false",  # it would listen on all addresses
+    "spark.executor.cores": "1",  # without a number the first executor takes its whole node
+}
+"""What a driver program needs besides the master and the secret to run here as `rheostat run` does."""
 
 T = TypeVar("T")
 
@@ -153,6 +161,11 @@ class EmbeddedCluster:
         return self._folder.logs
 
     @property
+    def conf(self) -> Path:
+        """The folder that is SPARK_CONF_DIR for a driver program of one's own on this cluster."""
+        return self._folder.conf
+
+    @property
     def nodes(self) -> tuple[Node, ...]:
         return tuple(self._nodes.values())
 
@@ -170,7 +183,9 @@ class EmbeddedCluster:
         port = self._await(lambda: master.service_port("MasterUI"), "the master to start")
         web_url = f"http://{MASTER_HOST}:{port}"
         page = self._await(lambda: _page_of_ready_master(web_url), "the master to answer")
-        self._folder.write_settings("spark-defaults", {"spark.master": page.url} | self._authentication)
+        self._folder.write_settings(
+            DRIVER_SETTINGS, {"spark.master": page.url} | self._authentication | _DRIVER_SETTINGS
+        )
         return ClusterAddress(page.url, web_url, self.logs, self._secret, self._jvm_extras)
 
     def _start_worker(self, node: Node) -> None:

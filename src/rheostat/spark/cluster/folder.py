@@ -16,6 +16,9 @@ import msgspec
 from rheostat.errors import PlantError
 from rheostat.spark.cluster.node import Node
 
+DRIVER_SETTINGS = "spark-defaults"
+"""The settings of driver programs, under the name that Spark looks for."""
+
 
 class ClusterFolder:
     """`path` itself, or a temporary folder if it is None, which exists from `create` to `remove_temporary`."""

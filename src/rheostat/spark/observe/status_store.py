@@ -93,12 +93,13 @@ class StageData(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class StatusStore:
-    """The status store of one application."""
+    """The status store of one application. With `driver_serves` the driver is an executor, as on a local master."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, *, driver_serves: bool = False) -> None:
         jvm: Any = spark.sparkContext._jvm
         context: Any = spark.sparkContext._jsc.sc()
         gateway: Any = spark.sparkContext._gateway
+        self._driver_serves = driver_serves
         self._store = context.statusStore()
         self._scheduler = context.dagScheduler()
         self._to_json = _mapper(jvm, gateway).writeValueAsString
@@ -109,6 +110,8 @@ class StatusStore:
     def executors(self) -> list[ExecutorSummary]:
         """The executors that live, oldest first."""
         listed = _decode_executors(self._to_json(self._store.executorList(True)))
+        if self._driver_serves:
+            return listed
         return sorted((each for each in listed if each.id != _DRIVER), key=lambda each: int(each.id))
 
     def active_stages(self) -> list[StageData]:

@@ -97,6 +97,11 @@ class BatchLog:
         self.settle()
         return not self._written
 
+    @property
+    def has_uncommitted(self) -> bool:
+        """Whether the newest batch that Spark has planned is not committed."""
+        return _newest(self._offsets) > _newest(self._commits)
+
     def settle(self) -> None:
         """Record what was committed. Spark deletes the files of old batches, by default a hundred batches later."""
         with self._lock:
@@ -139,3 +144,8 @@ def _modified_s(path: Path) -> float | None:
         return path.stat().st_mtime
     except FileNotFoundError:
         return None
+
+
+def _newest(folder: Path) -> int:
+    """The highest batch number in one of Spark's logs; -1 in one without batches."""
+    return max((int(path.name) for path in folder.glob("*") if path.name.isdigit()), default=-1)

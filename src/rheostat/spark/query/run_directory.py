@@ -23,6 +23,7 @@ from rheostat.filelock import FileLock
 from rheostat.spark.query.fusion.query_changes import changes_between, listed
 from rheostat.spark.query.unit import units_of
 from rheostat.topology import Topology
+from rheostat.topology_shape import differences, shape_of
 
 _PLAIN = re.compile(r"[A-Za-z0-9_+-]+")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -42,6 +43,7 @@ class RunDirectory:
         self._identity: dict[str, Any] = {
             "topology": topology.name,
             "fingerprint": topology.fingerprint(),
+            "shape": shape_of(topology),
             "queries": self._in_order(unit.parts for unit in units_of(topology, fused)),
         }
         self.path.mkdir(parents=True, exist_ok=True)
@@ -108,10 +110,16 @@ class RunDirectory:
         if not kept:
             return
         mine = self._identity
-        if (kept["topology"], kept["fingerprint"]) != (mine["topology"], mine["fingerprint"]):
+        if kept["topology"] != mine["topology"]:
             raise PlantError(
-                f"{self.path} holds a run of topology {kept['topology']!r} ({kept['fingerprint']}), "
-                f"not of {mine['topology']!r} ({mine['fingerprint']}): use another directory"
+                f"{self.path} holds a run of topology {kept['topology']!r}, not of {mine['topology']!r}: "
+                "use another directory"
+            )
+        if kept["fingerprint"] != mine["fingerprint"]:
+            changes = differences(kept["shape"], mine["shape"]) if "shape" in kept else ["its operators are others"]
+            raise PlantError(
+                f"{self.path} holds a run of topology {kept['topology']!r}, which has changed since: "
+                f"{'; '.join(changes)}: use another directory, or the topology as it was"
             )
         try:
             changes_between(self._topology, kept["queries"], mine["queries"])

@@ -75,9 +75,11 @@ class RunningQueries:
             for query in self.by_name.values():
                 query.close()
             deadline_s = time.monotonic() + timeout_s
-            while time.monotonic() < deadline_s and not all(query.is_quiet for query in self.by_name.values()):
-                time.sleep(_POLL_S)
-            self.stop()
+            try:
+                while time.monotonic() < deadline_s and not all(query.is_quiet for query in self.by_name.values()):
+                    time.sleep(_POLL_S)
+            finally:  # an interrupt must not leave them running
+                self.stop()
 
     def stop(self) -> None:
         """End all queries at once."""

@@ -12,6 +12,7 @@ again in the same directory it continues from the checkpoints there.
 
 import logging
 import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from rheostat.spark.query.query_builder import QueryBuilder
 from rheostat.spark.query.run_directory import RunDirectory
 from rheostat.spark.query.running_queries import RunningQueries
 from rheostat.spark.query.sinks import Sink, checked_sinks
+from rheostat.spark.query.stalled import stalled_parts
 from rheostat.spark.query.unit import units_of
 from rheostat.spark.query.unit_query import UnitQuery
 from rheostat.spark.state.query_groups import QueryGroups
@@ -129,6 +131,13 @@ class Runtime:
         """By stream, what was published for `operator` and is in no committed batch of it; None if not known yet."""
         query = self._query_of(operator)
         return {name: query.readers[name].waiting() for name in query.readers}
+
+    def stalled(self) -> dict[str, int | None]:
+        """Operators and sources that have committed no rows since the start although rows wait for them, and how many.
+
+        None stands for the rows of a source, which cannot be counted. Operators that share a query are all listed.
+        """
+        return stalled_parts(self.queries.values(), time.time())
 
     def timings(self, operator: str) -> Timings | None:
         """What the executors measured of a function on single records so far; None for other functions."""

@@ -11,10 +11,13 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from rheostat.errors import TopologyError, nearest
+from rheostat.errors import ConfigError, TopologyError, nearest
 from rheostat.spark.query.unit import Unit
 
 Sink = Callable[[DataFrame, int], None]
+
+_FILE_FORMATS = ("parquet", "json", "csv", "orc")
+_CONSOLE = "console"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +37,37 @@ class FolderSink:
         df.write.format(self.format).options(**self.options).mode("overwrite").save(folder)
 
 
+@dataclass(frozen=True, slots=True)
+class ConsoleSink:
+    """The first rows of each batch in the terminal, for trying things out."""
+
+    name: str
+
+    def __call__(self, df: DataFrame, batch: int) -> None:
+        print(f"{self.name}, batch {batch}:", flush=True)
+        df.show(truncate=False)
+
+
+def sink_of(result: str, text: Path | str) -> Sink:
+    """A sink in words: a path for Parquet files, `json:PATH` and the like for other files, or `console`.
+
+    >>> sink_of("count", "json:results/counts")
+    FolderSink(path='results/counts', format='json', options={})
+    """
+    form, colon, path = str(text).partition(":")
+    if text == _CONSOLE:
+        return ConsoleSink(result)
+    if colon and form in _FILE_FORMATS:
+        if not path:
+            raise ConfigError(f"the sink {text!r} of {result!r} names no folder: write e.g. {form}:results/{result}")
+        return FolderSink(path, form)
+    return FolderSink(text)
+
+
 def checked_sinks(sinks: Mapping[str, Sink | Path | str], units: Sequence[Unit]) -> dict[str, Sink]:
-    """The user's sinks by result, a path as a folder of Parquet files; a sink for something else is refused."""
+    """The user's sinks by result, paths and words as `sink_of` reads them; a sink for something else is refused."""
     results = [name for unit in units for name in unit.results]
     for name in sinks:
         if name not in results:
             raise TopologyError(f"a sink is given for {name!r}, which is no result; {nearest(name, results)}")
-    return {name: FolderSink(sink) if isinstance(sink, Path | str) else sink for name, sink in sinks.items()}
+    return {name: sink_of(name, sink) if isinstance(sink, Path | str) else sink for name, sink in sinks.items()}

@@ -28,6 +28,7 @@ class AllocationClient:
         self._tracker: Any = self._context.statusTracker()
         self._store: Any = self._context.statusStore()
         self._requested: set[int] = set()
+        self.last_request: Mapping[int, int] = {}
         self._killed: set[str] = set()
         self._mapper: Any = self._jvm.org.apache.spark.status.api.v1.JacksonMessageWriter().mapper()
 
@@ -55,6 +56,7 @@ class AllocationClient:
         none_local, no_hosts = self._scala_map({}), self._scala_map({})
         if not self._backend.requestTotalExecutors(self._scala_map(named), none_local, no_hosts):
             raise PlantError(f"the cluster manager did not take the request for executors (by profile): {dict(totals)}")
+        self.last_request = dict(totals)
 
     def kill(self, executor_ids: Iterable[str], *, force: bool = False) -> frozenset[str]:
         """End the idle ones of these (with `force` all of them) without a change of the totals; returns who ends.

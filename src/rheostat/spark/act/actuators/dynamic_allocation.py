@@ -16,6 +16,11 @@ _TARGET = re.compile(r"(\d+) -> (\d+)")
 _FIELD = "_executorAllocationManager"
 
 
+def has_dynamic_allocation(spark: SparkSession) -> bool:
+    """Whether Spark changes the number of executors by itself."""
+    return not spark.sparkContext._jsc.sc().executorAllocationManager().isEmpty()
+
+
 def stop_dynamic_allocation(spark: SparkSession) -> dict[int, int] | None:
     """Stop Spark's allocation manager: idle executors then stay, and totals change only on request.
 
