@@ -1,15 +1,20 @@
 """What the documentation says is tried here: its samples run, and it leaves out nothing that there is."""
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 import pytest
+import typer
 
 from rheostat.cli import app, main
 from rheostat.experiments import scenario
@@ -49,10 +54,51 @@ def fields(*tables: type[msgspec.Struct]) -> Iterator[str]:
     return (field.encode_name for table in tables for field in msgspec.structs.fields(table))
 
 
+def anchors(page: Path) -> set[str]:
+    """The anchors that a site has for the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.M), re.M)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading).strip()) for heading in plain}
+
+
+def commands(page: Path) -> Iterator[str]:
+    """The lines of its code that start with `rheostat`, and those in the text that show no alternatives."""
+    text = page.read_text()
+    blocks = re.findall(r"^```(?:sh|text)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    yield from (line for block in blocks for line in block.splitlines() if line.startswith("rheostat "))
+    inline = re.findall(r"(?<!`)`(rheostat [^`]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.M))
+    yield from (code for code in inline if not re.search(r"[][|…]|\.\.\.", code))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_link_leads_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    links = re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", page.read_text())
+    targets = [((page.parent / link).resolve() if link else page, anchor) for link, anchor in links]
+    assert [path for path, _ in targets if not path.exists()] == []
+    assert [(path.name, anchor) for path, anchor in targets if anchor and anchor not in anchors(path)] == []
+    if page.is_relative_to(DOCS):
+        assert [path for path, _ in targets if not path.is_relative_to(DOCS)] == [], "a site has only what is in docs/"
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    text = (ROOT / "mkdocs.yml").read_text()
+    listed = re.findall(r"^ +- [^:]+: (\S+\.md)$", text[text.index("\nnav:") :], re.MULTILINE)
+    assert sorted(listed) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_command_has_the_options_that_are_shown(page: Path) -> None:
+    for line in commands(page):
+        command, words = typer.main.get_command(app), shlex.split(line, comments=True)[1:]
+        context = click.Context(command)
+        while isinstance(command, click.Group) and words:
+            found = command.get_command(context, words.pop(0))
+            assert found is not None, f"there is no command {line!r}"
+            command = found
+        try:
+            command.make_context("rheostat", words)
+        except click.UsageError as error:
+            pytest.fail(f"{line}: {error.format_message()}")
 
 
 def test_every_file_that_the_architecture_names_exists() -> None:
@@ -150,3 +196,48 @@ def test_the_sample_topology_is_one() -> None:
     space: dict[str, object] = {}
     exec(samples(ROOT / "README.md", "python")[1], space)
     assert list(space["topology"].operators) == ["split", "count"]  # type: ignore[attr-defined]
+
+
+def run_shell(text: str, folder: Path) -> str:
+    """The output of commands as a user would type them."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "200"}
+    command = ["bash", "-euc", text]
+    ran = subprocess.run(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=200
+    )
+    assert ran.returncode == 0, f"{text}{ran.stdout}{ran.stderr[-3000:]}"
+    return ran.stdout
+
+
+def written(page: Path, language: str, folder: Path, *names: str) -> None:
+    """Write the samples of a page as files of these names."""
+    for name, text in zip(names, samples(page, language), strict=True):
+        (folder / name).write_text(text)
+
+
+@pytest.mark.spark
+def test_the_first_pipeline_leads_from_nothing_to_exact_results(tmp_path: Path) -> None:
+    page = DOCS / "first-pipeline.md"
+    written(page, "python", tmp_path, "readings.py", "app.py", "results.py")
+    run, results, decisions, _ = samples(page, "sh")
+    assert "stopped; run it again" in run_shell(run, tmp_path)
+    rows = re.findall(r"^sensor-\d+ +(\d+) ", run_shell(results, tmp_path), re.MULTILINE)
+    assert len(rows) == 20
+    assert sum(map(int, rows)) == 500 * len(list((tmp_path / "readings").glob("*.txt")))
+    assert "policy drs, SLA 5s over 30s" in run_shell(decisions, tmp_path)
+
+
+def test_the_first_pipeline_is_simulated_as_shown(tmp_path: Path) -> None:
+    page = DOCS / "first-pipeline.md"
+    written(page, "toml", tmp_path, "sensors.toml")
+    assert run_shell(samples(page, "sh")[-1], tmp_path).count("100.00 %") == 2
+
+
+@pytest.mark.spark
+def test_the_driver_of_an_existing_application_runs_dry_on_this_machine(tmp_path: Path) -> None:
+    page = DOCS / "existing-application.md"
+    written(page, "python", tmp_path, "driver.py")
+    shown = run_shell(samples(page, "sh")[0], tmp_path)
+    assert "'rates' attached: policy 'drs', SLA 5s over 30s, dry run: nothing is changed" in shown
+    assert re.search(r"executors +1, \d+ recommended", shown)
