@@ -20,7 +20,9 @@ def summary(number: int) -> TurnSummary:
         queued={"split": 123_456.0},
         utilisation={"split": 0.5},
         executors={"split": 60},
-        paid=60,
+        serving=60,
+        reserved=1,
+        paid=61,
     )
 
 
@@ -30,7 +32,15 @@ def test_no_label_is_cut_in_80_columns(turns: int) -> None:
     history = RunHistory([summary(number) for number in range(turns)])
     console.print(LiveView("words", history, SLA("12.5s", "30s")))
     text = console.file.getvalue()
-    for whole in ("input ", "latency ", "executors ", "1,234,567/s", "(SLA 12.5s over 30s)", "60 active", "60 ■"):
+    for whole in (
+        "input ",
+        "latency ",
+        "executors ",
+        "1,234,567/s",
+        "(SLA 12.5s over 30s)",
+        "60 executors and 1 for sources",
+        "60 ■",
+    ):
         assert whole in text
     rows = [line for line in text.splitlines() if "█" in line]
     assert len(rows) == 3

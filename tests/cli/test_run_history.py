@@ -17,6 +17,8 @@ def turn(
         queued={},
         utilisation={},
         executors={"a": executors},
+        serving=executors,
+        reserved=0,
         paid=executors,
     )
 

@@ -1,5 +1,6 @@
 import pytest
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Effect, Hold, Scale
 from rheostat.errors import ConfigError
 from rheostat.measure.measures import Measures
@@ -13,8 +14,9 @@ from rheostat.topology import Operator, Source, Topology
 TOPOLOGY = Topology("t", [Source("in"), Operator("a", inputs="in"), Operator("b", inputs="a")])
 
 
-def decide(options, plan):
-    observation = Observation(Snapshot(0.0, ()), Measures(0.0, {}), plan)
+def decide(options, plan, **capabilities):
+    offered = Capabilities(**capabilities)
+    observation = Observation(Snapshot(0.0, ()), Measures(0.0, {}), plan, capabilities=offered)
     return make_policy("static", Goal(TOPOLOGY), options).decide(observation)
 
 
@@ -56,3 +58,10 @@ def test_more_executors_than_the_budget_allows_are_refused():
 def test_no_executors_at_all_are_refused():
     with pytest.raises(ConfigError, match="executors 0 for operator 'b'"):
         decide({"executors": {"b": 0}}, Plan.initial(TOPOLOGY))
+
+
+def test_it_takes_what_the_cluster_has_room_for():
+    plan = Plan.initial(TOPOLOGY)
+    decisions = decide({"executors": 3}, plan, room=plan.total + 3)
+    assert [decision.executors for decision in decisions if isinstance(decision, Scale)] == [3, 2]
+    assert decisions[1].reason == "3 executors configured, budget and cluster have room for 2: scale out 1 -> 2"

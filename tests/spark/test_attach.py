@@ -341,9 +341,9 @@ with attach(spark, "5s/30s", "static", options={"executors": 1}, period="500ms")
 with attach(spark, "5s/30s", "static", options={"executors": 2}, period="500ms") as attachment:
     wait(lambda: serving(attachment) == 2, "two executors again")
 with attach(spark, "5s/30s", "static", options={"executors": 3}, period="500ms") as attachment:
-    room = lambda: [each.why for each in attachment.journal.decisions() if "room" in each.why]
-    wait(room, "the refusal")
-    print("REFUSED", room()[0])
+    room = lambda: [each.decision.reason for each in attachment.last.verdicts if "room" in each.decision.reason]
+    wait(lambda: attachment.last and room(), "the reason")
+    print("HELD", room()[0])
 attachment = attach(spark, "5s/30s", period="500ms")
 spark.stop()
 wait(lambda: not attachment.attached, "the end with the application")
@@ -355,5 +355,5 @@ print("DONE")
 @pytest.mark.timeout(600)
 def test_an_application_without_dynamic_allocation_is_scaled_too_within_its_cores(cluster, tmp_path):
     out = run_program(cluster, tmp_path, PROGRAM, "spark.cores.max=2")
-    assert "REFUSED 3 executors in all, but the cluster has room for 2" in out
+    assert "HELD 3 executors configured, budget and cluster have room for 2: hold at 2" in out
     assert out.endswith("DONE\n")

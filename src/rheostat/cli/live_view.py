@@ -10,7 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from rheostat.cli.plain_lines import PlainLines, rate_text
+from rheostat.cli.plain_lines import PlainLines, executors_text, rate_text
 from rheostat.cli.run_history import RunHistory, TurnSummary
 from rheostat.describe import describe
 from rheostat.duration import human
@@ -43,10 +43,10 @@ class LiveView:
         table.add_column(no_wrap=True)
         table.add_column()  # the only one that gets narrower in a narrow terminal
         table.add_column(no_wrap=True)
-        rates, executors = [turn.external_rate for turn in turns], [sum(turn.executors.values()) for turn in turns]
+        rates, serving = [turn.external_rate for turn in turns], [turn.serving for turn in turns]
         table.add_row("input", Curve(Text(sparkline(rates))), rate_text(rates[-1]))
         table.add_row("latency", Curve(self._coloured(latency)), self._latency_text(latency[-1]))
-        table.add_row("executors", Curve(Text(sparkline(executors))), f"{executors[-1]} active")
+        table.add_row("executors", Curve(Text(sparkline(serving))), executors_text(turns[-1]))
         return table
 
     def _coloured(self, latencies: Sequence[float | None]) -> Text:

@@ -54,8 +54,12 @@ def status_line(turns: list[TurnSummary], sla: SLA | None) -> str:
     promise = f" (SLA {sla})" if sla else ""
     queued = [count for count in last.queued.values() if count is not None]
     backlog = f"{sum(queued):,.0f}" if queued else "not measured"
-    served = executors(sum(last.executors.values()))
-    return f"input {rate_text(last.external_rate)}, {latency}{promise}, {served}, backlog {backlog}"
+    return f"input {rate_text(last.external_rate)}, {latency}{promise}, {executors_text(last)}, backlog {backlog}"
+
+
+def executors_text(turn: TurnSummary) -> str:
+    """ "3 executors and 1 for sources"."""
+    return executors(turn.serving) + (f" and {turn.reserved} for sources" if turn.reserved else "")
 
 
 def rate_text(rate: float | None) -> str:

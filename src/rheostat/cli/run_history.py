@@ -12,7 +12,8 @@ from rheostat.sla import SLA
 @dataclass(frozen=True)
 class TurnSummary:
     """One turn of the loop. Since the turn before, `completed` records left with a mean latency of `latency_s`; the
-    oldest record in the backlog has waited `oldest_s`. Mappings are by operator; `paid` counts all executors."""
+    oldest record in the backlog has waited `oldest_s`. Mappings are by operator. Of the executors, `serving` work in
+    pools, `reserved` for sources; `paid` counts all there are."""
 
     time_s: float
     completed: int
@@ -23,6 +24,8 @@ class TurnSummary:
     queued: dict[str, float | None]
     utilisation: dict[str, float | None]
     executors: dict[str, int]
+    serving: int
+    reserved: int
     paid: int
     verdicts: tuple[Verdict, ...] = ()
 
@@ -48,7 +51,9 @@ class RunHistory:
                 queued={name: each.queued for name, each in measured.items()},
                 utilisation={name: each.utilisation for name, each in measured.items()},
                 executors={name: _serving(turn, name) for name in turn.plan.pool_of},
-                paid=len(snapshot.executors),
+                serving=sum(1 for pool in turn.plan.pools for _ in snapshot.active(pool)),
+                reserved=turn.capabilities.reserved,
+                paid=len(snapshot.executors) + turn.capabilities.reserved,
                 verdicts=tuple(v for v in turn.verdicts if v.ruling is not Ruling.HELD),
             )
         )

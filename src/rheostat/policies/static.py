@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 
-from rheostat.decision import Decision
+from rheostat.decision import Decision, Scale
 from rheostat.describe import executors, resize
 from rheostat.errors import ConfigError
 from rheostat.names import OperatorName
@@ -37,14 +37,21 @@ class Static(Policy[StaticOptions]):
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool: the largest number that is configured for one of its operators."""
-        return [self._keep(pool) for pool in observation.pools.values()]
+        spare = observation.spare
+        decisions: list[Decision] = []
+        for pool in observation.pools.values():
+            decision = self._keep(pool, spare)
+            spare -= decision.executors - pool.size if isinstance(decision, Scale) else 0
+            decisions.append(decision)
+        return decisions
 
-    def _keep(self, pool: PoolView) -> Decision:
+    def _keep(self, pool: PoolView, spare: float) -> Decision:
         configured = [self._wanted[operator] for operator in pool.operators if operator in self._wanted]
         if not configured:
             return pool.scale(pool.size, f"no number of executors configured: hold at {pool.size}")
-        wanted = pool.bounds.clamp(max(configured))
-        return pool.scale(wanted, f"{executors(max(configured))} configured: {resize(pool.size, wanted)}")
+        wanted = pool.clamp(max(configured), spare)
+        limit = f", budget and cluster have room for {wanted}" if wanted < pool.bounds.clamp(max(configured)) else ""
+        return pool.scale(wanted, f"{executors(max(configured))} configured{limit}: {resize(pool.size, wanted)}")
 
 
 def _by_operator(goal: Goal, given: int | dict[str, int] | None) -> dict[OperatorName, int]:

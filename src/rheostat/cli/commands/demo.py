@@ -130,12 +130,12 @@ def _await_first_results(running: "Pipeline", history: RunHistory) -> None:
 
 def _summarise(console: Console, history: RunHistory, sla: SLA) -> None:
     rate = history.success_rate(sla, PERIOD_S)
-    peak = max((sum(turn.executors.values()) for turn in history.turns), default=0)
+    peak = max((turn.serving + turn.reserved for turn in history.turns), default=0)
     spent_s, static_s = history.executor_seconds(), peak * history.duration_s()
     met = "not measured" if rate is None else f"met in {100 * rate:.1f} % of its windows"
     console.print(f"SLA {sla}: {met}", highlight=False)
     console.print(
-        f"executor-seconds: {spent_s:,.0f} including the warm standby; "
+        f"executor-seconds: {spent_s:,.0f} including the warm standby and the source; "
         f"{static_s:,.0f} with the {peak} executors of the peak all the time"
         + (f" ({100 * (1 - spent_s / static_s):.0f} % saved)" if static_s else ""),
         highlight=False,

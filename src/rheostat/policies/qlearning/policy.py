@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from rheostat.decision import Decision
+from rheostat.decision import Decision, Scale
 from rheostat.describe import executors, resize
 from rheostat.policies.observation import SETTLING, Observation, PoolView
 from rheostat.policies.policy import Policy, PolicyOptions, Smoothing
@@ -41,9 +41,15 @@ class QLearning(Policy[QLearningOptions]):
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool."""
-        return [self._judge(pool, observation) for pool in observation.pools.values()]
+        spare = observation.spare
+        decisions: list[Decision] = []
+        for pool in observation.pools.values():
+            decision = self._judge(pool, observation, spare)
+            spare -= decision.executors - pool.size if isinstance(decision, Scale) else 0
+            decisions.append(decision)
+        return decisions
 
-    def _judge(self, pool: PoolView, observation: Observation) -> Decision:
+    def _judge(self, pool: PoolView, observation: Observation, spare: float) -> Decision:
         learned = [name for name in pool.operators if name in self._table]
         if pool.settling:
             return pool.hold(SETTLING)
@@ -53,7 +59,7 @@ class QLearning(Policy[QLearningOptions]):
         if unknown := [name for name, rate in rates.items() if rate is None]:
             return pool.hold(f"the input rate of {unknown[0]!r} was not measured: hold")
         wanted = sum(self._table[name].degree(rate) for name, rate in rates.items() if rate is not None)
-        allowed = pool.bounds.clamp(wanted)
+        allowed = pool.clamp(wanted, spare)
         rate = sum(rate for rate in rates.values() if rate is not None)
         reason = f"input {rate:,.4g} records/s, {executors(wanted)} by the table: {resize(pool.size, allowed)}"
         return pool.scale(allowed, reason)
