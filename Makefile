@@ -31,7 +31,7 @@ bench: $(STAMP)  ## The benchmarks, as ratios between alternatives
 	$(BIN)/python -m bench
 
 docs: $(STAMP)  ## The documentation as a site, in build/site
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 java:
 	@scripts/ensure-java

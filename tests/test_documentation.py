@@ -4,10 +4,13 @@ import json
 import os
 import re
 import shlex
+import sqlite3
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -203,9 +206,7 @@ def run_shell(text: str, folder: Path) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "200"}
     command = ["bash", "-euc", text]
-    ran = subprocess.run(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=200
-    )
+    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=200, check=False)
     assert ran.returncode == 0, f"{text}{ran.stdout}{ran.stderr[-3000:]}"
     return ran.stdout
 
@@ -241,3 +242,97 @@ def test_the_driver_of_an_existing_application_runs_dry_on_this_machine(tmp_path
     shown = run_shell(samples(page, "sh")[0], tmp_path)
     assert "'rates' attached: policy 'drs', SLA 5s over 30s, dry run: nothing is changed" in shown
     assert re.search(r"executors +1, \d+ recommended", shown)
+
+
+READINGS = [("a", 0, 20.0), ("b", 10, 30.0), ("a", 20, 44.0), ("b", 30, 99.0), ("a", 40, 26.0), ("c", 120, 21.0)]
+"""Sensor, second and value. The last one closes the window of the first minute."""
+
+RESULTS = {
+    ("checked", "minutes"): [{"sensor": "a", "celsius": 30.0}, {"sensor": "b", "celsius": 30.0}],
+    ("checked", "check.bad"): [{"sensor": "b", "reason": "99.0 is impossible"}],
+    ("explained", "explain"): [{"sensor": "a", "celsius": 44.0, "code": 7}],
+    ("records", "record"): [
+        {"sensor": "a", "celsius": 44.0}, {"sensor": "b", "celsius": 99.0}, {"sensor": "c", "celsius": 21.0},
+    ],
+    ("cooled", "cool.done"): [
+        {"sensor": "a", "celsius": 10.0}, {"sensor": "a", "celsius": 16.0}, {"sensor": "a", "celsius": 24.0},
+        {"sensor": "b", "celsius": 19.0}, {"sensor": "b", "celsius": 20.0}, {"sensor": "c", "celsius": 11.0},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore:no operator reads stream")
+def test_the_topologies_that_are_shown_have_the_results_that_are_described(
+    spark: Any, eventually: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rheostat.cli.application import load_topology
+    from rheostat.spark.query.run_directory import RunDirectory
+    from rheostat.spark.query.runtime import Runtime
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setitem(sys.modules, "app", None)
+    Path("app.py").write_text("\n\n".join(samples(DOCS / "topologies.md", "python")))
+    write_lines("readings", [{"sensor": s, "at": moment(at), "celsius": value} for s, at, value in READINGS])
+    write_lines("faults", [{"sensor": "a", "since": moment(18), "code": 7}])
+    with ExitStack() as ending:
+        running: dict[str, Runtime] = {}
+        for name in dict.fromkeys(name for name, _ in RESULTS):
+            topology = load_topology(f"app.py:{name}")
+            running[name] = ending.enter_context(Runtime(topology, spark, RunDirectory(tmp_path / name, topology)))
+        for (name, result), expected in RESULTS.items():
+            found = partial(rows_of, running[name], result, expected[0].keys(), len(expected))
+            assert eventually(found, f"the results of {result}") == expected
+
+
+def rows_of(runtime: Any, result: str, columns: Collection[str], least: int) -> list[dict[str, Any]] | None:
+    """The rows of a result in order, once there are so many."""
+    runtime.wait(0.1)
+    if not any(runtime.directory.results(result).glob("batch=*/*.parquet")):
+        return None
+    rows = [{column: row[column] for column in columns} for row in runtime.results(result).collect()]
+    return sorted(rows, key=str) if len(rows) >= least else None
+
+
+def moment(second: int) -> str:
+    return f"2026-01-31T12:{second // 60:02d}:{second % 60:02d}Z"
+
+
+def write_lines(folder: str, rows: list[dict[str, Any]]) -> None:
+    """A file that appears in `folder` as a whole."""
+    Path(folder).mkdir()
+    Path(folder, "rows.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_a_journal_is_explained_replayed_and_queried_as_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = DOCS / "journal.md"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    lines = [line for text in samples(page, "sh") for line in text.splitlines()]
+    outputs = dict(zip(lines, [output_of(line, monkeypatch, capsys) for line in lines], strict=True))
+    assert "policy drs" in outputs["rheostat explain run.db"]
+    assert "turn at 1m30s" in outputs["rheostat explain run.db --at 90s"]
+    assert json.loads(outputs["rheostat explain run.db --at 90s --operator count --json"])["policy"] == "drs"
+    assert "snapshots replayed with threshold" in outputs["rheostat replay run.db --policy threshold"]
+    with closing(sqlite3.connect("run.db")) as connection:
+        for query in samples(page, "sql"):
+            assert len(connection.execute(query).fetchall()) > 1, query
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        [version] = connection.execute("PRAGMA user_version").fetchone()
+    assert tables == set(re.findall(r"^\| `(\w+)` \| ", page.read_text(), re.MULTILINE))
+    assert f"Format {version} is the present one" in page.read_text()
+    exec(samples(page, "python")[0], {})
+    assert re.fullmatch(r"run 1, policy drs: \d+ decisions\n", capsys.readouterr().out)
+
+
+def output_of(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command prints; it must succeed."""
+    monkeypatch.setattr("sys.argv", shlex.split(line, comments=True))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed = capsys.readouterr()
+    assert not ended.value.code, f"{line}: {printed.err}"
+    return printed.out
