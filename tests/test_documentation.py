@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import shlex
 import sqlite3
 import subprocess
@@ -159,6 +160,19 @@ def test_plans_are_made_as_shown(
 
 def test_every_forecast_is_described() -> None:
     assert FORECASTS.keys() <= names(DOCS / "forecasting.md")
+
+
+def test_the_options_of_all_policies_are_as_they_are_declared() -> None:
+    """If not: `scripts/write-policy-options`."""
+    script = runpy.run_path(str(ROOT / "scripts" / "write-policy-options"))
+    page = (DOCS / "policies.md").read_text()
+    assert script["with_options"](page) == page
+
+
+def test_a_policy_is_recommended_for_each_purpose_by_a_name_that_exists() -> None:
+    recommended = re.findall(r"^\| [^`|]+ \| `([\w-]+)`", (DOCS / "policies.md").read_text(), re.MULTILINE)
+    assert len(recommended) > 5
+    assert set(recommended) <= policies().keys()
 
 
 @pytest.fixture
