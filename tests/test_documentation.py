@@ -287,7 +287,9 @@ def test_the_topologies_that_are_shown_have_the_results_that_are_described(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setitem(sys.modules, "app", None)
-    Path("app.py").write_text("\n\n".join(samples(DOCS / "topologies.md", "python")))
+    program = "\n\n".join(samples(DOCS / "topologies.md", "python"))
+    # The session's working folder is another one.
+    Path("app.py").write_text(re.sub(r'json\("(readings|faults)"\)', rf'json("{tmp_path}/\1")', program))
     write_lines("readings", [{"sensor": s, "at": moment(at), "celsius": value} for s, at, value in READINGS])
     write_lines("faults", [{"sensor": "a", "since": moment(18), "code": 7}])
     with ExitStack() as ending:
