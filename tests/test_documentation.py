@@ -9,9 +9,8 @@ import sqlite3
 import subprocess
 import sys
 import tomllib
-from collections.abc import Collection, Iterator
-from contextlib import ExitStack, closing
-from functools import partial
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -275,50 +274,50 @@ RESULTS = {
 }  # fmt: skip
 
 
+RUN_ALL = """
+import json, sys, time
+from rheostat.cli.application import load_topology
+from rheostat.spark.query.run_directory import RunDirectory
+from rheostat.spark.query.runtime import Runtime
+from rheostat.spark.session import build_session
+
+spark = build_session("topologies", master="local[2]", settings={"spark.ui.enabled": False})
+for name, counts in json.loads(sys.argv[1]).items():
+    topology = load_topology(f"app.py:{name}")
+    with Runtime(topology, spark, RunDirectory(name, topology)) as runtime:
+        for result, rows in counts.items():
+            deadline_s, found = time.monotonic() + 90, []
+            while len(found) < rows and time.monotonic() < deadline_s:
+                runtime.wait(0.2)
+                if any(runtime.directory.results(result).glob("batch=*/*.parquet")):
+                    found = runtime.results(result).drop("batch", "at").toJSON().collect()
+            print(name, result, *found, sep="\\t", flush=True)
+"""
+"""Prints the rows of each result, once there are so many. The session is not shared: it is busy with Python workers."""
+
+
 @pytest.mark.spark
-@pytest.mark.filterwarnings("ignore:no operator reads stream")
-def test_the_topologies_that_are_shown_have_the_results_that_are_described(
-    spark: Any, eventually: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from rheostat.cli.application import load_topology
-    from rheostat.spark.query.run_directory import RunDirectory
-    from rheostat.spark.query.runtime import Runtime
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setitem(sys.modules, "app", None)
-    program = "\n\n".join(samples(DOCS / "topologies.md", "python"))
-    # The session's working folder is another one.
-    Path("app.py").write_text(re.sub(r'json\("(readings|faults)"\)', rf'json("{tmp_path}/\1")', program))
-    write_lines("readings", [{"sensor": s, "at": moment(at), "celsius": value} for s, at, value in READINGS])
-    write_lines("faults", [{"sensor": "a", "since": moment(18), "code": 7}])
-    with ExitStack() as ending:
-        running: dict[str, Runtime] = {}
-        for name in dict.fromkeys(name for name, _ in RESULTS):
-            topology = load_topology(f"app.py:{name}")
-            running[name] = ending.enter_context(Runtime(topology, spark, RunDirectory(tmp_path / name, topology)))
-        for (name, result), expected in RESULTS.items():
-            found = partial(rows_of, running[name], result, expected[0].keys(), len(expected))
-            assert eventually(found, f"the results of {result}") == expected
-
-
-def rows_of(runtime: Any, result: str, columns: Collection[str], least: int) -> list[dict[str, Any]] | None:
-    """The rows of a result in order, once there are so many."""
-    runtime.wait(0.1)
-    if not any(runtime.directory.results(result).glob("batch=*/*.parquet")):
-        return None
-    rows = [{column: row[column] for column in columns} for row in runtime.results(result).collect()]
-    return sorted(rows, key=str) if len(rows) >= least else None
+def test_the_topologies_that_are_shown_have_the_results_that_are_described(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("\n\n".join(samples(DOCS / "topologies.md", "python")))
+    (tmp_path / "run_all.py").write_text(RUN_ALL)
+    write_lines(tmp_path, "readings", [{"sensor": s, "at": moment(at), "celsius": value} for s, at, value in READINGS])
+    write_lines(tmp_path, "faults", [{"sensor": "a", "since": moment(18), "code": 7}])
+    counts: dict[str, dict[str, int]] = {}
+    for (name, result), rows in RESULTS.items():
+        counts.setdefault(name, {})[result] = len(rows)
+    output = run_shell(f"python run_all.py {shlex.quote(json.dumps(counts))}", tmp_path)
+    printed = [line.split("\t") for line in output.splitlines()]
+    found = {(name, result): sorted(map(json.loads, rows), key=str) for name, result, *rows in printed}
+    assert found == RESULTS
 
 
 def moment(second: int) -> str:
     return f"2026-01-31T12:{second // 60:02d}:{second % 60:02d}Z"
 
 
-def write_lines(folder: str, rows: list[dict[str, Any]]) -> None:
-    """A file that appears in `folder` as a whole."""
-    Path(folder).mkdir()
-    Path(folder, "rows.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+def write_lines(folder: Path, name: str, rows: list[dict[str, Any]]) -> None:
+    (folder / name).mkdir()
+    (folder / name / "rows.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def test_a_journal_is_explained_replayed_and_queried_as_shown(
