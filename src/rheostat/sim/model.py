@@ -45,13 +45,17 @@ class Service(Spec, frozen=True):
 class Batches(Spec, frozen=True):
     """Micro-batches: each costs `fixed` + `per_task` · tasks beside its work, and starts at least `trigger` after the
     previous one. Unless `tasks` is given, a keyed operator has a task for each substream, a stateless one for each
-    executor. `limit` is the most records in one batch."""
+    executor.
+
+    `limit` is the most records in one batch: a number, "none", or "pace", the rule of the Spark plant: a batch may have
+    twice the records of the batch before, or as many as would have lasted ten seconds at its pace if that is more.
+    """
 
     fixed: Duration = "150ms"
     per_task: Duration = "10ms"
     trigger: Duration = 0
     tasks: Count | None = None
-    limit: Count | None = None
+    limit: Count | Literal["pace", "none"] = "pace"
 
 
 class Osg(Spec, frozen=True):

@@ -1,10 +1,15 @@
 """Micro-batches: a batch of n records takes c + n·s/k, so that batches settle at D = c/(1 − ρ)."""
 
+import itertools
+
 import pytest
 from plants import exponential, fixed, keyed, one_operator, plant, row
 
+from rheostat.load import Step
 from rheostat.plan import Plan, PoolPlan
 from rheostat.sim.model import Batches, OperatorModel, Service
+from rheostat.spark.streams.batch_limit import BatchLimit
+from rheostat.spark.streams.stream import Arrival
 from rheostat.topology import Operator, Source, Topology
 
 
@@ -71,6 +76,43 @@ def test_a_limit_bounds_the_records_of_a_batch():
     duration_s, _ = settled(it)
     assert duration_s == pytest.approx(0.2 + 0.1)
     assert row(it).arrived - row(it).completed > 200_000
+
+
+def batch_sizes(it, until_s):
+    """Rows and duration of each batch, as they end."""
+    found, rows, count, spent_s = [], 0, 0, 0.0
+    while it.cluster.now_s < until_s:
+        it.cluster.advance(it.cluster.now_s + 0.05)
+        now = row(it)
+        if now.batch_count > count:
+            found.append((rows, float(now.batch_duration_s) - spent_s))
+            count, spent_s = int(now.batch_count), float(now.batch_duration_s)
+        rows = int(now.batch_rows)
+    return found
+
+
+SURGE = Step([(0, 20.0), (10, 4000.0), (20, 20.0)])
+
+
+def test_a_backlog_is_worked_off_in_batches_of_the_size_that_spark_allows():
+    batches = Batches(fixed=1, per_task=0)
+    it = plant(one_operator(), fixed(5e-3, queues="batches", batches=batches), rate=SURGE, scv=0)
+    at_the_limit = 0
+    for (rows, duration_s), (following, _) in itertools.pairwise(batch_sizes(it, 400.0)):
+        rule = BatchLimit()
+        rule.batch_started(rows, 0.0)
+        rule.batch_ended(duration_s)
+        limit = len(rule.admitted([Arrival(0, 0.0, 1, 1, None)] * 100_000))
+        assert following <= limit
+        at_the_limit += following == limit
+    assert at_the_limit >= 3
+    assert row(it).arrived - row(it).completed < 100
+
+
+def test_no_limit_takes_the_whole_backlog_at_once():
+    batches = Batches(fixed=1, per_task=0, limit="none")
+    it = plant(one_operator(), fixed(5e-3, queues="batches", batches=batches), rate=SURGE, scv=0)
+    assert max(duration_s for _, duration_s in batch_sizes(it, 400.0)) > 100
 
 
 def test_an_overloaded_operator_falls_behind_at_the_rate_of_the_excess():

@@ -8,6 +8,7 @@ from rheostat.sim.engine.grouping.choose import choose
 from rheostat.sim.engine.grouping.executors import server
 from rheostat.sim.engine.jit import at, jit
 from rheostat.sim.engine.service import cores
+from rheostat.sim.engine.service.batch_limit import admitted_rows
 from rheostat.sim.engine.service.batch_shares import book
 from rheostat.sim.engine.service.executor_service import note_service
 from rheostat.sim.engine.tables.codes import BATCH_GREEDY, BY_KEY, NONE
@@ -35,7 +36,7 @@ def start_batch(s: EngineState, now: float, operator: int) -> None:
         return
     it.batch_started = now
     it.batch_head = it.queue_head
-    it.batch_rows = min(it.queued, it.batch_limit)
+    it.batch_rows = admitted_rows(s, operator)
     if it.grouping == BATCH_GREEDY:
         batch_greedy.assign(s, operator)
     for _ in range(it.batch_rows):

@@ -128,6 +128,8 @@ _OPERATOR = {
     "batch_tasks": 0,
     "batch_trigger_s": 0.0,
     "batch_limit": UNBOUNDED,
+    "batch_longest_s": np.inf,
+    "batch_most": np.inf,
     "batch_head": NONE,
     "batch_tail": NONE,
     "batch_rows": 0,
