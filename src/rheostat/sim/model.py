@@ -44,8 +44,11 @@ class Service(Spec, frozen=True):
 
 class Batches(Spec, frozen=True):
     """Micro-batches: each costs `fixed` + `per_task` · tasks beside its work, and starts at least `trigger` after the
-    previous one. Unless `tasks` is given, a keyed operator has a task for each substream, a stateless one for each
-    executor.
+    previous one.
+
+    Unless `tasks` is given, a keyed operator has a task for each substream, a stateless one for each executor, and three
+    with load-aware grouping. A stateless operator's tasks wait in line for the next free executor, so that one slow
+    executor delays a batch by one task; the task of a substream waits for the executor that has the substream.
 
     `limit` is the most records in one batch: a number, "none", or "pace", the rule of the Spark plant: a batch may have
     twice the records of the batch before, or as many as would have lasted ten seconds at its pace if that is more.
