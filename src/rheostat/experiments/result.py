@@ -38,7 +38,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     counts active executors, `executor_seconds` all that are paid for, including starting and standby ones.
     `saved_resources` is 1 − mean executors / executors that the peak rate needs (PA-SPS); `saved_executor_seconds` is
     the same with all paid executors. `processed_share` is the share of the arrived records that were completed.
-    `cannot_be_met` says what no policy could have achieved.
+    `failures` hit an executor, `failures_missed` none that served. `cannot_be_met` says what no policy could have
+    achieved.
     """
 
     scenario: str
@@ -58,6 +59,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     late: int
     decisions: dict[str, int]
     refused: int
+    failures: int
+    failures_missed: int
     switching_events: int
     switching_time_s: float
     switching_share: float
@@ -94,6 +97,8 @@ def figures(cluster: Cluster, board: Scoreboard, goal: Goal, duration_s: float) 
         "queued": int(world.entered - world.left - world.lost),
         "lost": int(world.lost),
         "late": int(world.late),
+        "failures": cluster.failures.hit,
+        "failures_missed": cluster.failures.missed,
         "switching_events": cluster.switching_events,
         "switching_time_s": cluster.switching_s,
         "switching_share": cluster.switching_executor_s / served if served else 0.0,

@@ -16,6 +16,7 @@ from rheostat.errors import ConfigError, RheostatError
 from rheostat.experiments.scenario_errors import error_message
 from rheostat.load import shape_from, skew_from
 from rheostat.loop.options import LoopOptions
+from rheostat.names import OperatorName
 from rheostat.policies.registry import DEFAULT_POLICY
 from rheostat.sim.model import Bursts, ClusterModel, NotNegative, OperatorModel, SimModel, SourceModel, Spec
 from rheostat.sla import SLA, Budget, Goal
@@ -138,6 +139,7 @@ def make_scenario(file: ScenarioFile, folder: Path) -> Scenario:
         source.load.breakpoints(positive_seconds(file.duration, "duration"))  # refuses a load that recurs too often
     slas = tuple(SLA(s.latency, s.window, operator=s.operator, path=s.path) for s in file.sla)
     budget = Budget(file.budget.total, file.budget.least, file.budget.most)
+    _check_executor_numbers(model, budget)
     return Scenario(
         name=file.name,
         duration_s=positive_seconds(file.duration, "duration"),
@@ -147,6 +149,19 @@ def make_scenario(file: ScenarioFile, folder: Path) -> Scenario:
         policy=file.policy.name,
         policy_options=file.policy.options,
     )
+
+
+def _check_executor_numbers(model: SimModel, budget: Budget) -> None:
+    """Refuse failures and slow executors with a number that no executor gets."""
+    cluster = model.cluster
+    for what, each in (*(("failure", each) for each in cluster.failures), *(("slow", each) for each in cluster.slow)):
+        name = OperatorName(each.operator)
+        most = max(budget.maximum(name), model.operator(name).executors)
+        if each.executor >= most:
+            raise ConfigError(
+                f"cluster: {what} executor {each.executor} of {each.operator!r} is never there: the budget allows "
+                f"{most}, numbered from 0 to {most - 1}"
+            )
 
 
 def _operator(table: OperatorTable) -> Operator:
