@@ -105,6 +105,13 @@ def test_a_scenario_says_what_runs_and_what_is_promised(tmp_path: Path) -> None:
             "[[cluster.slow]]\noperator = 'work'\nexecutor = 0\nspeed = 1\nsince = 5\nuntil = 4\n[[sla]]",
             "executor 0 of 'work' is slow since 5 until 4: give a later end",
         ),
+        (
+            "[[sla]]",
+            "[[budget.change]]\nat = '1h'\ntotal = 4\n[[sla]]",
+            "budget change: at '1h' is not before the end of the run",
+        ),
+        ("[[sla]]", "[[budget.change]]\nat = 1\ntotal = 0\n[[sla]]", "budget total 0"),
+        ("executors = 2", 'executors = 2\ncost = { shape = "sin", base = 1 }', "sine"),
         ("[[sla]]", "[cluster]\nstarts_at_once = 'some'\n[[sla]]", "use one of all"),
     ],
 )

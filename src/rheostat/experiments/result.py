@@ -7,6 +7,7 @@ import numpy as np
 
 from rheostat.experiments.needed_executors import peak_executors
 from rheostat.experiments.prediction_errors import PredictionErrors
+from rheostat.experiments.time_series import SeriesPoint
 from rheostat.names import OperatorName
 from rheostat.sim.cluster.cluster import Cluster
 from rheostat.sim.engine.latency_histogram import BINS, quantile
@@ -39,7 +40,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     `saved_resources` is 1 − mean executors / executors that the peak rate needs (PA-SPS); `saved_executor_seconds` is
     the same with all paid executors. `processed_share` is the share of the arrived records that were completed.
     `failures` hit an executor, `failures_missed` none that served. `cannot_be_met` says what no policy could have
-    achieved.
+    achieved. `series` has a point for each turn, if it was asked for.
     """
 
     scenario: str
@@ -71,6 +72,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     prediction_errors: PredictionErrors
     operators: dict[str, OperatorResult]
     cannot_be_met: tuple[str, ...] = ()
+    series: tuple[SeriesPoint, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 def figures(cluster: Cluster, board: Scoreboard, goal: Goal, duration_s: float) -> dict[str, object]:

@@ -14,6 +14,7 @@ from rheostat.grouping import check
 from rheostat.grouping.check import BATCH_GREEDY, KEY
 from rheostat.grouping.osg.task import TOLERANCE, WINDOW
 from rheostat.load import Constant, Shape
+from rheostat.names import OperatorName
 from rheostat.topology import Topology
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -223,18 +224,20 @@ class SourceModel:
 class SimModel:
     """A topology with everything that the simulator has to know about it; what is left out has its default.
 
-    `values` holds, by operator, the weights of the values of the records that it writes.
+    `values` holds, by operator, the weights of the values of the records that it writes; `costs` how many times as long
+    as usual its records take, over time.
     """
 
     topology: Topology
     sources: dict[str, SourceModel] = field(default_factory=dict)
     operators: dict[str, OperatorModel] = field(default_factory=dict)
     values: dict[str, np.ndarray] = field(default_factory=dict)
+    costs: dict[OperatorName, Shape] = field(default_factory=dict)
     cluster: ClusterModel = field(default_factory=ClusterModel)
     resolution_s: float = 0.1
 
     def __post_init__(self) -> None:
-        self.topology.operators.check((*self.operators, *self.values))
+        self.topology.operators.check((*self.operators, *self.values, *self.costs))
         for name in self.sources:
             if name not in self.topology.sources:
                 raise ConfigError(f"topology {self.topology.name!r} has no source {name!r}")

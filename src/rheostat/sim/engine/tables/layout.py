@@ -102,6 +102,7 @@ _OPERATOR = {
     "service_a": 0.0,
     "service_b": 0.0,
     "cost_start": NONE,
+    "cost_now": 1.0,
     "capacity": UNBOUNDED,
     "first_substream": 0,
     "substreams": 0,
