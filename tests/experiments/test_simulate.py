@@ -248,4 +248,5 @@ def test_one_slow_executor_has_the_effect_that_was_measured_on_spark(tmp_path: P
     aware = simulate(read(tmp_path, UNEVEN.replace("executors", 'grouping = "load-aware"\nexecutors')), "static")
     assert evenly.success_rate is not None
     assert evenly.success_rate < 0.2
-    assert aware.success_rate == 1.0
+    assert aware.success_rate is not None
+    assert aware.success_rate > 0.95
