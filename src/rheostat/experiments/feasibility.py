@@ -50,10 +50,15 @@ class _Loads:
 
     def work(self, name: OperatorName) -> Array:
         """How many executors the records of `name` keep busy, over time."""
-        return self.rates[name] * self.record_s(name)
+        return self.rates[name] * self.cost(name) * self.record_s(name)
+
+    def cost(self, name: OperatorName) -> Array:
+        """How many times as long as usual the records of `name` take, over time."""
+        cost = self.model.costs.get(name)
+        return np.ones_like(self.times_s) if cost is None else cost.rates(self.times_s)
 
     def record_s(self, name: OperatorName) -> float:
-        """The work of a record, on average."""
+        """The work of a record at its usual cost, on average."""
         return self.model.operator(name).service.mean_s * float(self._costs(name).sum()) / self.speed
 
     def hottest_substream(self, name: OperatorName) -> tuple[int, float, float]:
@@ -152,7 +157,7 @@ def _longest_mean(times_s: Array, values: Array, window_s: float) -> float:
 
 def _limit_of_all(scenario: Scenario, speed: float) -> tuple[float, str] | None:
     """The executors that there can be, as fast as any, and why there are no more; None without a limit."""
-    total, nodes = scenario.goal.budget.total, scenario.model.cluster.nodes
+    total, nodes = scenario.largest_budget.total, scenario.model.cluster.nodes
     slots, on_nodes = sum(node.slots for node in nodes), _node_capacity(scenario.model) / speed
     if nodes and on_nodes < (total or math.inf):
         return on_nodes, f"the nodes have {_slots(slots)}, which serve as much as {on_nodes:.3g}"
@@ -161,7 +166,7 @@ def _limit_of_all(scenario: Scenario, speed: float) -> tuple[float, str] | None:
 
 def _limit_of(scenario: Scenario, name: OperatorName) -> tuple[float, str]:
     """The executors that can work for one operator, and why no more can."""
-    budget, operator = scenario.goal.budget, scenario.model.topology.operators[name]
+    budget, operator = scenario.largest_budget, scenario.model.topology.operators[name]
     most = budget.maximum(name)
     if budget.total is not None:
         others = sum(budget.minimum(other) for other in scenario.model.topology.operators if other != name)
@@ -208,7 +213,7 @@ def _least_s(loads: _Loads, name: OperatorName) -> float:
 
     Records that arrive at any time wait for half a batch on average, or for half of the trigger's interval.
     """
-    serving, service_s = loads.model.operator(name), loads.record_s(name)
+    serving, service_s = loads.model.operator(name), loads.record_s(name) * float(loads.cost(name).min())
     if serving.queues != "batches":
         return service_s
     batches = serving.batches
@@ -247,8 +252,9 @@ def _share_with_results(model: SimModel, name: OperatorName, selectivity: float)
 
 
 def _times_s(model: SimModel, duration_s: float) -> Array:
-    """Equal steps, and both sides of each point at which a load jumps or bends."""
-    edges = [model.source(name).load.breakpoints(duration_s) for name in model.topology.sources]
+    """Equal steps, and both sides of each point at which a load or the cost of a record jumps or bends."""
+    shapes = [*(model.source(name).load for name in model.topology.sources), *model.costs.values()]
+    edges = [shape.breakpoints(duration_s) for shape in shapes]
     times_s = np.concatenate([np.linspace(0, duration_s, _STEPS + 1), *edges])
     inside = times_s[(times_s >= 0) & (times_s <= duration_s)]
     return np.unique(np.concatenate([inside, np.nextafter(inside[inside > 0], 0.0)]))
@@ -258,7 +264,7 @@ def _best_speed(model: SimModel) -> float:
     """Of an executor on the fastest node, an odd one if those are faster."""
     cluster = model.cluster
     odd = max(1.0, cluster.odd_speed) if cluster.odd_share < 1 else cluster.odd_speed
-    own = odd if cluster.odd_share > 0 else 1.0
+    own = (odd if cluster.odd_share > 0 else 1.0) * max(1.0, max((each.speed for each in cluster.slow), default=1.0))
     return own * max((node.speed for node in cluster.nodes), default=1.0)
 
 
