@@ -121,7 +121,7 @@ class Lag(Policy[LagOptions]):
         if backlog <= self.options.activation and time_s - self._active_s.get(pool.name, time_s) >= self._cooldown_s:
             return pool.bounds.least
         desired = min(pool.useful, max(pool.bounds.least, self._desired(pool, backlog)))
-        recent = self._wanted.setdefault(pool.name, deque())
+        recent = self._wanted.setdefault(pool.name, deque([(time_s, pool.size)]))
         recent.append((time_s, desired))
         while recent and not time_s - self._stabilisation_s <= recent[0][0] <= time_s:
             recent.popleft()
