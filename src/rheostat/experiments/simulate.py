@@ -13,6 +13,7 @@ from rheostat.experiments.scenario import Scenario
 from rheostat.journal import Journal, NullJournal
 from rheostat.loop.controller import Controller, Listener
 from rheostat.loop.turn import Ruling, Turn
+from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
 from rheostat.sim.cluster.cluster import Cluster
 from rheostat.sim.observe.scoreboard import Scoreboard
@@ -27,7 +28,7 @@ Watcher = Callable[[Cluster], None]
 
 def simulate(
     scenario: Scenario,
-    policy: str | None = None,
+    policy: str | type[Policy] | None = None,
     options: Mapping[str, Any] | None = None,
     *,
     seed: int = 0,
@@ -36,7 +37,7 @@ def simulate(
     listeners: Sequence[Listener] = (),
     watchers: Sequence[Watcher] = (),
 ) -> Result:
-    """Run `scenario` under `policy` (by default the scenario's own) and return the result.
+    """Run `scenario` under `policy` (by name or class, by default the scenario's own) and return the result.
 
     The same scenario, policy and seed always give the same result. `listeners` are called after every turn of the
     loop, `watchers` once with the cluster before the run.
@@ -63,7 +64,7 @@ def simulate(
     plant.cluster.advance(scenario.duration_s)
     return Result(
         scenario=scenario.name,
-        policy=name,
+        policy=made.name,
         seed=seed,
         decisions=dict(tally.decisions),
         refused=tally.refused,
