@@ -1,24 +1,24 @@
 """Best schedule: the cheapest one found, with the future known, that meets the SLA when it is run on the simulator.
 
-The fluid model with more work than there is (headroom) and a short deadline gives schedules that differ by their
-headroom only. The smallest headroom that is enough is found by bisection, for several deadlines. The cheapest schedule
-is then improved step by step: a block of constant size loses an executor, or comes later or ends earlier by a turn, and
-the change stays if the SLA is still met and less is paid. The number of runs is fixed, so that the result depends on
-nothing else.
+Three families of schedules are tried. "work" serves more work than there is, "latency" keeps a shorter latency than is
+asked for by the queueing models, both as cheaply as start-up times allow, and "flat" keeps the largest size of the
+latter all the time. In each family the least headroom that is enough is found by bisection. The cheapest schedule of
+all is then improved step by step: a block of constant size loses an executor, comes later, or ends earlier. A change
+stays if the SLA is still met and less is paid. The number of runs is limited; nothing else is random.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable
 
 import msgspec
 
 from rheostat.duration import seconds
-from rheostat.experiments.clairvoyant.cheapest_sizes import cheapest_sizes
-from rheostat.experiments.clairvoyant.lower_bound import fluid_model
-from rheostat.experiments.clairvoyant.schedule import Schedule, Steps, requested_steps, total_s
-from rheostat.experiments.feasibility import OperatorLoads
+from rheostat.experiments.clairvoyant.cheaper_schedules import Change, cheaper
+from rheostat.experiments.clairvoyant.planned_sizes import FAMILIES, planned_sizes
+from rheostat.experiments.clairvoyant.schedule import Schedule, Sizes, requested_steps
+from rheostat.experiments.clairvoyant.steady_size import SteadySizes
 from rheostat.experiments.scenario import Scenario
 from rheostat.experiments.simulate import simulate
-from rheostat.names import OperatorName
 
 TARGET = 0.99
 """The share of windows in which the SLA has to be met."""
@@ -26,11 +26,7 @@ TARGET = 0.99
 RUNS = 40
 
 _HEADROOMS = (1.0, 4.0)
-_BISECTIONS = 5
-_DEADLINES = (0.0, 0.5)
-"""As shares of the strictest latency."""
-
-Sizes = Mapping[str, Steps]
+_BISECTIONS = 4
 
 
 class FoundSchedule(msgspec.Struct, frozen=True):
@@ -54,11 +50,10 @@ def best_schedule(
     `progress` is called with the number of runs so far.
     """
     search = _Search(scenario, seed, runs, progress)
-    for share in _DEADLINES:
-        search.bisect(share)
+    for family in FAMILIES:
+        search.bisect(family)
     search.improve()
-    best = search.best
-    return msgspec.structs.replace(best, runs=search.runs)
+    return msgspec.structs.replace(search.best, runs=search.runs)
 
 
 class _Search:
@@ -66,7 +61,7 @@ class _Search:
 
     def __init__(self, scenario: Scenario, seed: int, limit: int, progress: Callable[[int], None] | None) -> None:
         self._scenario, self._seed, self._limit, self._progress = scenario, seed, max(1, limit), progress
-        self._loads = OperatorLoads(scenario.model, scenario.duration_s)
+        self._steady = SteadySizes(scenario)
         self._tried: dict[str, FoundSchedule] = {}
         self.runs = 0
 
@@ -77,107 +72,52 @@ class _Search:
             return min(met, key=lambda found: found.executor_seconds)
         return max(self._tried.values(), key=lambda found: (found.success_rate, -found.executor_seconds))
 
-    @property
-    def _is_over(self) -> bool:
-        return self.runs >= self._limit
-
-    def bisect(self, deadline_share: float) -> None:
-        """Find the least headroom that is enough for schedules of one deadline."""
+    def bisect(self, family: str) -> None:
+        """Find the least headroom that is enough for the schedules of one family."""
         low, high = _HEADROOMS
-        if self._is_enough(low, deadline_share) or not self._is_enough(high, deadline_share):
+        if self._is_enough(family, low) or not self._is_enough(family, high):
             return
         for _ in range(_BISECTIONS):
-            middle = (low * high) ** 0.5
-            low, high = (low, middle) if self._is_enough(middle, deadline_share) else (middle, high)
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if self._is_enough(family, middle) else (middle, high)
 
     def improve(self) -> None:
-        """Change one block of the best schedule at a time, as long as runs are left and changes help."""
-        while self.best.is_met and self._is_improved():
-            pass
+        """Try cheaper neighbours of the best schedule, those that save most first; a change that failed is not tried
+        again, because with less elsewhere it would fail all the more."""
+        failed: set[Change] = set()
+        while self.best.is_met:
+            before = self.best
+            changes = cheaper(before.sizes, self._scenario, failed)
+            if not changes or self._run(changes[0].applied(before.sizes)) is None:
+                return
+            if self.best is before:
+                failed.add(changes[0])
 
-    def _is_improved(self) -> bool:
-        """Whether one of the changes, tried in turn, is better."""
-        before = self.best
-        for sizes in _changes(before.sizes, self._scenario):
-            if self._run(sizes) is None or self.best is not before:
-                break
-        return self.best is not before
-
-    def _is_enough(self, headroom: float, deadline_share: float) -> bool:
-        found = self._run(self._planned(headroom, deadline_share))
+    def _is_enough(self, family: str, headroom: float) -> bool:
+        found = self._run(self._planned(family, headroom))
         return found is not None and found.is_met
 
-    def _planned(self, headroom: float, deadline_share: float) -> Sizes:
-        """The schedule that is cheapest on the fluid model, or the largest sizes allowed if none is enough there."""
+    def _planned(self, family: str, headroom: float) -> Sizes:
         cluster, slot_s = self._scenario.model.cluster, self._scenario.loop.period_s
         start_s = seconds(cluster.start, "start") + seconds(cluster.warm_up, "warm_up")
-        slas = self._scenario.goal.slas
-        deadline_s = deadline_share * min((sla.latency_s for sla in slas), default=0.0)
-        planned: dict[str, Steps] = {}
-        for name in self._scenario.model.topology.operators:
-            planned[name] = self._steps(name, headroom, deadline_s, start_s, slot_s)
-        return planned
-
-    def _steps(self, name: OperatorName, headroom: float, deadline_s: float, start_s: float, slot_s: float) -> Steps:
-        """For the first slots, in which no new executor can serve yet, later deadlines are tried."""
-        late_s = deadline_s
-        while late_s <= self._scenario.duration_s:
-            model = fluid_model(
-                self._scenario, self._loads, name, headroom=headroom, deadline_s=late_s, start_s=start_s + slot_s
+        start = math.ceil(start_s / slot_s - 1e-9) + 1
+        return {
+            str(name): requested_steps(
+                planned_sizes(self._scenario, self._steady, name, family, headroom, start), start, slot_s
             )
-            found = cheapest_sizes(model)
-            if found is not None:
-                return requested_steps(found.sizes, model.start, slot_s)
-            late_s = 2 * late_s + slot_s
-        return ((0.0, self._scenario.goal.budget.maximum(name)),)
+            for name in self._scenario.model.topology.operators
+        }
 
     def _run(self, sizes: Sizes) -> FoundSchedule | None:
         """None if there are no runs left."""
         key = repr(sizes)
         if key in self._tried:
             return self._tried[key]
-        if self._is_over:
+        if self.runs >= self._limit:
             return None
         result = simulate(self._scenario, Schedule, {"sizes": sizes}, seed=self._seed)
-        steps = {name: tuple(each) for name, each in sizes.items()}
-        self._tried[key] = FoundSchedule(result.executor_seconds, result.success_rate or 0.0, steps)
+        self._tried[key] = FoundSchedule(result.executor_seconds, result.success_rate or 0.0, dict(sizes))
         self.runs += 1
         if self._progress is not None:
             self._progress(self.runs)
         return self._tried[key]
-
-
-def _changes(sizes: Sizes, scenario: Scenario) -> Iterator[Sizes]:
-    """Cheaper neighbours of a schedule, those that save most first."""
-    until_s = scenario.duration_s
-    before_s = total_s(sizes, until_s)
-    neighbours = [
-        {**sizes, name: changed}
-        for name, steps in sizes.items()
-        for changed in _cheaper(steps, scenario.goal.budget.minimum(OperatorName(name)), scenario.loop.period_s)
-    ]
-    savings = sorted(((total_s(each, until_s) - before_s, index) for index, each in enumerate(neighbours)))
-    return (neighbours[index] for saving, index in savings if saving < 0)
-
-
-def _cheaper(steps: Steps, least: int, slot_s: float) -> Iterator[Steps]:
-    for index, (time_s, size) in enumerate(steps):
-        if size > least:
-            yield _merged([*steps[:index], (time_s, size - 1), *steps[index + 1 :]])
-        if index and size > steps[index - 1][1]:  # comes later
-            yield _merged([*steps[:index], (time_s + slot_s, size), *steps[index + 1 :]])
-        if index and size < steps[index - 1][1]:  # leaves earlier
-            yield _merged([*steps[:index], (time_s - slot_s, size), *steps[index + 1 :]])
-
-
-def _merged(steps: Steps) -> Steps:
-    """Without steps that change nothing, or that the next one replaces at once."""
-    kept: list[tuple[float, int]] = []
-    for time_s, size in steps:
-        while kept and kept[-1][0] >= time_s - 1e-9 and len(kept) > 1:
-            kept.pop()
-        if kept and kept[-1][0] >= time_s - 1e-9:
-            kept.pop()
-        if not kept or kept[-1][1] != size:
-            kept.append((time_s if kept else 0.0, size))
-    return kept

@@ -1,9 +1,9 @@
 """Present knower: a controller that knows the exact present load and the model, and nothing of the future.
 
 It bounds what a policy can gain by better measurement: what is left to the clairvoyant is forecasting. At each turn an
-operator gets `headroom` times the executors that its present input keeps busy, or as many as also work off, within the
-latency of the SLA, the backlog beyond what that latency allows. What it wants falls only after a start-up time, so that
-an executor that is soon needed again is not started twice.
+operator gets the executors that keep, by the queueing models, a latency `headroom` times shorter than the SLA's at the
+present input, or as many as work off, within the latency of the SLA, the backlog beyond what that latency allows. What
+it wants falls only after a start-up time, so that an executor that is soon needed again is not started twice.
 """
 
 import math
@@ -17,7 +17,7 @@ from rheostat.decision import Decision
 from rheostat.describe import resize
 from rheostat.duration import seconds
 from rheostat.experiments.clairvoyant.best_schedule import TARGET
-from rheostat.experiments.feasibility import OperatorLoads
+from rheostat.experiments.clairvoyant.steady_size import SteadySizes
 from rheostat.experiments.needed_executors import operator_rates
 from rheostat.experiments.scenario import Scenario
 from rheostat.experiments.simulate import simulate
@@ -27,7 +27,7 @@ from rheostat.policies.policy import Policy, PolicyOptions
 from rheostat.policies.within_budget import within_budget
 from rheostat.sla import Goal
 
-HEADROOMS = (1.0, 1.1, 1.25, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0)
+HEADROOMS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
 
 
 class PresentKnowerOptions(PolicyOptions, frozen=True, kw_only=True):
@@ -37,8 +37,8 @@ class PresentKnowerOptions(PolicyOptions, frozen=True, kw_only=True):
         float,
         msgspec.Meta(
             ge=1,
-            description="Executors over those that the present input keeps busy. Raise it for a higher success rate "
-            "at a higher price.",
+            description="Latency of the SLA over the one that is planned for. Raise it for a higher success rate at a "
+            "higher price.",
         ),
     ] = 1.25
 
@@ -52,7 +52,7 @@ class PresentKnower(Policy[PresentKnowerOptions]):
     def __init__(self, goal: Goal, options: PresentKnowerOptions | None = None) -> None:
         super().__init__(goal, options)
         model = self.scenario.model
-        self._loads = OperatorLoads(model, self.scenario.duration_s)
+        self._steady = SteadySizes(self.scenario)
         self._keep_s = seconds(model.cluster.start, "start") + seconds(model.cluster.warm_up, "warm_up")
         self._latency_s = min((sla.latency_s for sla in goal.slas), default=1.0)
         self._wanted: dict[PoolName, deque[tuple[float, float]]] = {}
@@ -70,11 +70,12 @@ class PresentKnower(Policy[PresentKnowerOptions]):
         return [_decision(pool, needs[name], sizes.get(name)) for name, pool in observation.pools.items()]
 
     def _need(self, observation: Observation, name: OperatorName, rate: float) -> float:
-        """Executors for the present input and the backlog that is too long."""
-        record_s, state = self._loads.record_s(name), observation.snapshot.operators.get(name)
+        """Executors for the present input, and for the backlog that is too long."""
+        record_s, state = self._steady.loads.record_s(name), observation.snapshot.operators.get(name)
         work, queued = rate * record_s, (state.queued or 0) if state is not None else 0
         late = max(0.0, queued * record_s - work * self._latency_s)
-        return max(self.options.headroom * work, work + late / self._latency_s)
+        steady = self._steady.size(name, rate, self._steady.latency_s(name) / self.options.headroom)
+        return max(steady, work + late / self._latency_s)
 
     def _kept(self, pool: PoolName, wanted: float, time_s: float) -> float:
         recent = self._wanted.setdefault(pool, deque())

@@ -16,15 +16,18 @@ from rheostat.policies.within_budget import within_budget
 _EARLY_S = 1e-6
 """Turns may be a hair before the time in the table."""
 
-Steps = Sequence[tuple[float, int]]
+Steps = tuple[tuple[float, int], ...]
 """Times in seconds, ascending from 0, and the executors that are wanted from then on."""
+
+Sizes = Mapping[str, Steps]
+"""By operator."""
 
 
 class ScheduleOptions(PolicyOptions, frozen=True, kw_only=True):
     """Options of a schedule."""
 
     sizes: Annotated[
-        dict[str, tuple[tuple[float, int], ...]],
+        dict[str, Steps],
         msgspec.Meta(
             description="Steps of each operator: the time in seconds and the executors that are wanted from then on. "
             "Set the time of a step to the start-up time before they are needed."
@@ -59,13 +62,13 @@ def size_at(steps: Steps, time_s: float) -> int:
     return steps[max(0, bisect_right(steps, time_s + _EARLY_S, key=lambda step: step[0]) - 1)][1]
 
 
-def requested_steps(sizes: Sequence[int], start: int, slot_s: float) -> tuple[tuple[float, int], ...]:
+def requested_steps(sizes: Sequence[int], start: int, slot_s: float) -> Steps:
     """When to ask for how many so that so many serve in each slot: `start` slots ahead, and none leaves too early."""
     wanted = [max(sizes[slot : slot + start + 1]) for slot in range(len(sizes))]
     return tuple((slot * slot_s, size) for slot, size in enumerate(wanted) if slot == 0 or size != wanted[slot - 1])
 
 
-def total_s(sizes: Mapping[str, Steps], until_s: float) -> float:
+def total_s(sizes: Sizes, until_s: float) -> float:
     """The executor-seconds of a table up to a time."""
     total = 0.0
     for steps in sizes.values():
