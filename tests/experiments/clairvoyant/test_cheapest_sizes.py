@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rheostat.errors import ConfigError
-from rheostat.experiments.clairvoyant.cheapest_sizes import cheapest_sizes
+from rheostat.experiments.clairvoyant.cheapest_sizes import cheapest_sizes, least_cost
 from rheostat.experiments.clairvoyant.fluid import FluidModel
 
 
@@ -56,16 +56,17 @@ def models(draw, most_slots, most=3, most_work=6):
     )
 
 
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None, max_examples=400)
 @given(models(6))
 def test_no_schedule_of_a_small_case_is_cheaper_and_one_costs_as_much(case):
     tried = itertools.product(range(case.least, case.most + 1), repeat=len(case.arrivals))
     costs = [case.cost(sizes) for sizes in tried if case.is_met(sizes)]
     found = cheapest_sizes(case)
     assert (None if found is None else found.cost) == min(costs, default=None)
+    assert least_cost(case) <= min(costs, default=10**9)
 
 
-@settings(deadline=None, max_examples=3000)
+@settings(deadline=None, max_examples=2000)
 @given(models(30, most=8, most_work=12), st.randoms(use_true_random=False))
 def test_it_is_never_above_a_random_schedule_that_is_met(case, random):
     sizes = [random.randint(case.least, case.most) for _ in case.arrivals]
@@ -78,6 +79,7 @@ def test_it_is_never_above_a_random_schedule_that_is_met(case, random):
             assert found is not None
             assert found.cost <= case.cost(tried)
     if found is not None:
+        assert least_cost(case) <= found.cost
         assert case.is_met(found.sizes)
         assert case.cost(found.sizes) == found.cost
 
@@ -91,6 +93,12 @@ def test_a_later_deadline_and_a_faster_start_never_cost_more(case, later):
     if found is not None:
         assert better is not None
         assert better.cost <= found.cost
+
+
+def test_the_quick_bound_counts_the_work_that_is_due_and_the_fewest_executors_besides():
+    assert least_cost(model([0] * 10 + [12] * 10 + [0] * 10, deadline=2, per_executor=4, most=9)) == 20 + 30 - 2
+    assert least_cost(model([3] * 10, deadline=0)) == 30
+    assert least_cost(model([3] * 10, deadline=99)) == 10
 
 
 @pytest.mark.parametrize("wrong", [{"per_executor": 0}, {"deadline": -1}, {"least": 0}, {"least": 3, "most": 2}])

@@ -1,35 +1,13 @@
 from pathlib import Path
 
-import msgspec
 import pytest
+from one_operator import SURGE, scenario
 
 from rheostat.experiments.clairvoyant.lower_bound import lower_bound
-from rheostat.experiments.scenario import ScenarioFile, make_scenario, read_scenario
+from rheostat.experiments.scenario import read_scenario
 from rheostat.experiments.simulate import simulate
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
-
-
-def scenario(load=200, *, latency="2s", window="8s", executors=2, total=None, duration="200s", **operator):
-    file = {
-        "name": "one",
-        "duration": duration,
-        "source": [{"name": "in", "load": load, "arrivals": "regular"}],
-        "operator": [
-            {
-                "name": "work",
-                "inputs": ["in"],
-                "executors": executors,
-                "queues": "shared",
-                "service": {"mean": "10ms", "distribution": "fixed"},
-                **operator,
-            }
-        ],
-        "sla": [{"latency": latency, "window": window}] if latency else [],
-        "budget": {} if total is None else {"total": total},
-        "cluster": {"start": "5s"},
-    }
-    return make_scenario(msgspec.convert(file, ScenarioFile), Path())
 
 
 def test_a_flat_load_needs_its_work_all_the_time():
@@ -68,7 +46,7 @@ def test_operators_add_up():
 
 
 @pytest.mark.parametrize("executors", [3, 4])
-@pytest.mark.parametrize("load", [250, {"shape": "step", "steps": [[0, 100], ["60s", 300], ["120s", 100]]}])
+@pytest.mark.parametrize("load", [250, SURGE])
 def test_a_run_that_meets_the_sla_in_all_windows_pays_no_less(load, executors):
     tried = scenario(load, executors=executors)
     result = simulate(tried, "static")

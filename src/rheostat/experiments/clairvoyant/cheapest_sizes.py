@@ -26,6 +26,8 @@ class CheapestSizes(NamedTuple):
 
 def cheapest_sizes(model: FluidModel) -> CheapestSizes | None:
     """None if no sizes meet all deadlines."""
+    if model.is_met(fewest := (model.least,) * len(model.arrivals)):
+        return CheapestSizes(model.cost(fewest), fewest)
     limits = list(model.limits())
     levels = max(limits, default=0) + 1
     numbers = np.arange(model.least, _most_useful(model, limits) + 1)
@@ -36,6 +38,27 @@ def cheapest_sizes(model: FluidModel) -> CheapestSizes | None:
         value, choice = _best(then, numbers, model.start, may_grow=slot >= model.start)
         choices.append(choice.astype(np.uint16))
     return _followed(model, numbers, value, choices[::-1])
+
+
+def states(model: FluidModel) -> int:
+    """How many states have to be looked at: what time and memory are in proportion to."""
+    limits = list(model.limits())
+    numbers = _most_useful(model, limits) + 1 - model.least
+    return len(limits) * numbers * (max(limits, default=0) + 1)
+
+
+def least_cost(model: FluidModel) -> int:
+    """A lower bound on the cost that is quick for models of any size, without deadlines that cannot be met.
+
+    What is due at the end of one slot and arrived after the end of another is served between them, and at least the
+    fewest executors are there at all other times.
+    """
+    total = np.concatenate([[0], np.cumsum(np.asarray(model.arrivals, dtype=np.int64))])
+    slots = np.arange(len(total), dtype=np.int64)
+    due = total[np.maximum(0, slots - model.deadline)] - model.per_executor * model.least * slots
+    arrived = np.minimum.accumulate(total - model.per_executor * model.least * slots)
+    extra = max(0, int((due - arrived).max()))
+    return int(model.least * (len(total) - 1) - (-extra // model.per_executor))
 
 
 def _most_useful(model: FluidModel, limits: list[int]) -> int:

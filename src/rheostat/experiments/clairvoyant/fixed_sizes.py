@@ -1,7 +1,7 @@
 """Cheapest fixed sizes: as few executors as meet the SLA when their number never changes, found by search.
 
 All operators get the same headroom over the work at the peak of the load, as little as is enough; then each loses
-executors for as long as the SLA is still met.
+executors, as long as the SLA is met with fewer.
 """
 
 import math
@@ -20,6 +20,10 @@ from rheostat.policies.static import Static
 
 _HEADROOMS = (0.25, 4.0)
 _BISECTIONS = 6
+
+_FAILURES = 4
+"""Sizes in a row that are not enough, after which no smaller one is tried. A smaller one may be better than a larger
+one, because it divides the substreams."""
 
 
 class FixedSizes(msgspec.Struct, frozen=True):
@@ -88,9 +92,8 @@ class _FixedSearch:
     def reduced(self, best: FixedSizes) -> FixedSizes:
         """With one executor fewer at a time, at the largest operator first."""
         for name in sorted(best.sizes, key=lambda name: -best.sizes[name]):
-            while best.sizes[name] > self._scenario.goal.budget.minimum(name):
-                found = self.run({**best.sizes, name: best.sizes[name] - 1})
-                if not found.is_met:
-                    break
-                best = found
+            size = best.sizes[name] - 1
+            while size >= self._scenario.goal.budget.minimum(name) and size > best.sizes[name] - _FAILURES:
+                found = self.run({**best.sizes, name: size})
+                best, size = (found if found.is_met else best), size - 1
         return best

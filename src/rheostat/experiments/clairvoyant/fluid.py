@@ -32,8 +32,12 @@ class FluidModel(msgspec.Struct, frozen=True, kw_only=True):
 
     def limits(self) -> Iterator[int]:
         """The most work that may be left at the end of each slot: what arrived so lately that it is not due."""
-        for slot in range(len(self.arrivals)):
-            yield sum(self.arrivals[max(0, slot + 1 - self.deadline) : slot + 1])
+        left = 0
+        for slot, arriving in enumerate(self.arrivals):
+            left += arriving
+            if slot >= self.deadline:
+                left -= self.arrivals[slot - self.deadline]
+            yield left
 
     def is_met(self, sizes: Sequence[int]) -> bool:
         """Whether so many executors in each slot are possible, and serve all work in time."""

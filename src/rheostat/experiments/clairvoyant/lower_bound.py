@@ -15,8 +15,9 @@ Everything that a real run may do is allowed here, and no more is asked of it:
   time, because what they serve between two slots is a whole number of those units.
 - Operators are apart: the bound is the sum of theirs, and the budget of all together is not used.
 
-On this model `cheapest_sizes` is exact, so that its sum is below what any policy pays that meets the SLA in all
-windows. One that misses some of them, or whose random arrivals happen to be fewer, may pay less.
+On this model `cheapest_sizes` is exact, and `least_cost`, used where that would take too long, is below it. So their
+sum is below what any policy pays that meets the SLA in all windows. One that misses some of them, or whose random
+arrivals happen to be fewer, may pay less.
 """
 
 import math
@@ -25,7 +26,7 @@ import msgspec
 import numpy as np
 
 from rheostat.duration import seconds
-from rheostat.experiments.clairvoyant.cheapest_sizes import cheapest_sizes
+from rheostat.experiments.clairvoyant.cheapest_sizes import cheapest_sizes, least_cost, states
 from rheostat.experiments.clairvoyant.fluid import FluidModel
 from rheostat.experiments.feasibility import OperatorLoads
 from rheostat.experiments.scenario import Scenario
@@ -33,6 +34,9 @@ from rheostat.names import OperatorName
 
 _UNITS = 4
 """Units of work that an executor serves in a slot."""
+
+_MOST_STATES = 100_000_000
+"""Of the dynamic program: ten seconds and 200 MB."""
 
 _ROUNDING = 1e-9
 
@@ -49,10 +53,18 @@ def lower_bound(scenario: Scenario) -> LowerBound:
     loads = OperatorLoads(scenario.model, scenario.duration_s)
     costs: dict[OperatorName, float | None] = {}
     for name in scenario.model.topology.operators:
-        found = cheapest_sizes(fluid_model(scenario, loads, name))
-        costs[name] = None if found is None else found.cost * scenario.loop.period_s
+        cost = _cost(fluid_model(scenario, loads, name))
+        costs[name] = None if cost is None else cost * scenario.loop.period_s
     known = [cost for cost in costs.values() if cost is not None]
     return LowerBound(math.fsum(known) if len(known) == len(costs) else None, costs)
+
+
+def _cost(model: FluidModel) -> int | None:
+    """Exact, unless that would take too long."""
+    if states(model) > _MOST_STATES:
+        return least_cost(model)
+    found = cheapest_sizes(model)
+    return None if found is None else found.cost
 
 
 def fluid_model(

@@ -9,6 +9,9 @@ from rheostat.experiments.scenario import Scenario
 from rheostat.names import OperatorName
 from rheostat.queueing import GIGk, MicroBatch, QueueModel, SplitMM1
 
+_NEAR = 1.1
+"""Times the least latency that is possible: to reach that itself may take any number of executors."""
+
 
 class SteadySizes:
     """For the operators of one scenario, whose model is known exactly."""
@@ -26,16 +29,18 @@ class SteadySizes:
         return min((*own, *parts), default=math.inf)
 
     def _size(self, name: OperatorName, rate: float, latency_s: float) -> int:
-        """The fewest executors that keep `latency_s` at `rate`; if none do, those with the least latency."""
+        """The fewest executors that keep `latency_s` at `rate`; if none do, those that come near to the least one."""
         least, most = self._scenario.goal.budget.bounds([name])
         if rate <= 0:
             return least
         queue = self._queue(name, rate)
         fewest, best = max(least, queue.fewest()), min(most, queue.best(least))
-        size = least if math.isinf(fewest) else int(min(fewest, most))
-        while size < best and queue.sojourn_s(size) > latency_s:
+        if fewest >= best:
+            return int(best)
+        size, reachable_s = int(fewest), max(latency_s, _NEAR * queue.floor_s(least))
+        while size < best and queue.sojourn_s(size) > reachable_s:
             size += 1
-        return size if math.isfinite(fewest) else int(most)
+        return size
 
     def _queue(self, name: OperatorName, rate: float) -> QueueModel:
         serving, operator = self._scenario.model.operator(name), self._scenario.model.topology.operators[name]
