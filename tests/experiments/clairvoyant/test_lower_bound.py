@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 from one_operator import SURGE, scenario
 
@@ -52,3 +53,29 @@ def test_a_run_that_meets_the_sla_in_all_windows_pays_no_less(load, executors):
     result = simulate(tried, "static")
     assert result.success_rate == 1.0
     assert lower_bound(tried).executor_seconds <= result.executor_seconds
+
+
+POLICIES = {
+    "threshold": {},
+    "drs": {},
+    "lag": {"interval": "2s"},
+    "ds2": {"scaling_factor": 0.3, "warm_up": 0, "interval": "5s"},
+    "spark-dra": {"idle_timeout": "10s"},
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_no_policy_that_meets_the_sla_in_all_windows_is_cheaper_on_random_loads(policy):
+    random = np.random.default_rng(7)
+    met = 0
+    for seed in range(5):
+        steps = [[f"{30 * step}s", float(random.integers(50, 600))] for step in range(4)]
+        executors = int(random.integers(2, 8))
+        tried = scenario(
+            {"shape": "step", "steps": steps}, latency="3s", executors=executors, duration="120s", total=12
+        )
+        result = simulate(tried, policy, POLICIES[policy], seed=seed)
+        if result.success_rate == 1.0:
+            met += 1
+            assert lower_bound(tried).executor_seconds <= result.executor_seconds
+    assert met
