@@ -34,11 +34,11 @@ _ROUNDS = 50
 
 def why_it_cannot_be_met(scenario: Scenario) -> tuple[str, ...]:
     """One sentence for each thing that no policy can achieve; none if nothing is known to be impossible."""
-    loads = _Loads(scenario.model, scenario.duration_s)
+    loads = OperatorLoads(scenario.model, scenario.duration_s)
     return (*_too_few_slots(scenario), *_overloads(scenario, loads), *_too_strict_slas(scenario, loads))
 
 
-class _Loads:
+class OperatorLoads:
     """What arrives at each operator over time, and what a record costs on the fastest executor."""
 
     def __init__(self, model: SimModel, duration_s: float) -> None:
@@ -92,7 +92,7 @@ def _too_few_slots(scenario: Scenario) -> Iterator[str]:
         yield f"the nodes have {_slots(slots)}, and the operators need {least} executors at least"
 
 
-def _overloads(scenario: Scenario, loads: _Loads) -> Iterator[str]:
+def _overloads(scenario: Scenario, loads: OperatorLoads) -> Iterator[str]:
     """All operators together, then each of them, then the hottest substream of each that is not reported yet."""
     operators = scenario.model.topology.operators
     if (limit := _limit_of_all(scenario, loads.speed)) is not None:
@@ -104,7 +104,7 @@ def _overloads(scenario: Scenario, loads: _Loads) -> Iterator[str]:
             yield from _overloads_of(scenario, loads, name)
 
 
-def _overloads_of(scenario: Scenario, loads: _Loads, name: OperatorName) -> Iterator[str]:
+def _overloads_of(scenario: Scenario, loads: OperatorLoads, name: OperatorName) -> Iterator[str]:
     work, sla = loads.work(name), _strictest(scenario, name)
     most, limit = _limit_of(scenario, name)
     if (told := _overload(loads.times_s, work, most, sla)) is not None:
@@ -200,7 +200,7 @@ def _has_fixed_substreams(model: SimModel, name: OperatorName) -> bool:
     return operator.keyed and operator.merge is None and model.operator(name).grouping in (None, "key") and not rotate
 
 
-def _too_strict_slas(scenario: Scenario, loads: _Loads) -> Iterator[str]:
+def _too_strict_slas(scenario: Scenario, loads: OperatorLoads) -> Iterator[str]:
     for sla in scenario.goal.slas:
         way = sla.path or (() if sla.operator is None else (sla.operator,))
         least_s = sum(_least_s(loads, name) for name in way) if way else _least_end_to_end_s(loads)
@@ -208,7 +208,7 @@ def _too_strict_slas(scenario: Scenario, loads: _Loads) -> Iterator[str]:
             yield f"the mean latency is {human(least_s)} at least, without any queue: SLA {sla}"
 
 
-def _least_s(loads: _Loads, name: OperatorName) -> float:
+def _least_s(loads: OperatorLoads, name: OperatorName) -> float:
     """The least mean latency at an operator: the service, and with micro-batches their cost and the wait for the next.
 
     Records that arrive at any time wait for half a batch on average, or for half of the trigger's interval.
@@ -224,14 +224,14 @@ def _least_s(loads: _Loads, name: OperatorName) -> float:
     return batch_s + (apart_s / 2 if is_dense else 0.0)
 
 
-def _least_end_to_end_s(loads: _Loads) -> float:
+def _least_end_to_end_s(loads: OperatorLoads) -> float:
     """A record is done when all that derives from it is. Of several sources the one with the shortest way counts."""
     topology = loads.model.topology
     ways = [[_least_from_s(loads, s.consumer, ()) for s in topology.out_of(name)] for name in topology.sources]
     return min(max(way, default=0.0) for way in ways)
 
 
-def _least_from_s(loads: _Loads, name: OperatorName, before: tuple[OperatorName, ...]) -> float:
+def _least_from_s(loads: OperatorLoads, name: OperatorName, before: tuple[OperatorName, ...]) -> float:
     """From the arrival at an operator to the end. Operators on a loop count once."""
     if name in before:
         return 0.0

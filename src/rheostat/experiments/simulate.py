@@ -16,6 +16,7 @@ from rheostat.experiments.time_series import SeriesRecorder
 from rheostat.journal import Journal, NullJournal
 from rheostat.loop.controller import Controller, Listener
 from rheostat.loop.turn import Ruling, Turn
+from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
 from rheostat.sim.cluster.cluster import Cluster
 from rheostat.sim.observe.scoreboard import Scoreboard
@@ -30,7 +31,7 @@ Watcher = Callable[[Cluster], None]
 
 def simulate(
     scenario: Scenario,
-    policy: str | None = None,
+    policy: str | type[Policy] | None = None,
     options: Mapping[str, Any] | None = None,
     *,
     seed: int = 0,
@@ -40,7 +41,7 @@ def simulate(
     watchers: Sequence[Watcher] = (),
     series: bool = False,
 ) -> Result:
-    """Run `scenario` under `policy` (by default the scenario's own) and return the result.
+    """Run `scenario` under `policy` (by name or class, by default the scenario's own) and return the result.
 
     The same scenario, policy and seed always give the same result. `listeners` are called after every turn of the
     loop, `watchers` once with the cluster before the run. With `series` the result has a point for each turn.
@@ -70,7 +71,7 @@ def simulate(
     plant.cluster.advance(scenario.duration_s)
     return Result(
         scenario=scenario.name,
-        policy=name,
+        policy=made.name,
         seed=seed,
         decisions=dict(tally.decisions),
         refused=tally.refused,
