@@ -90,8 +90,10 @@ def test_a_node_can_be_added_is_missed_when_it_dies_and_can_come_back(tmp_path, 
         assert [node.alive for node in cluster.status().nodes] == [True, True]
         os.kill(cluster.worker_pid("second"), signal.SIGKILL)
         eventually(lambda: not cluster.status().nodes[1].alive or None, "the master to miss the node")
+        cluster.add_node(Node("third", 1, "1g"))
+        assert [node.alive for node in cluster.status().nodes] == [True, False, True]
         cluster.add_node(Node("second", 1, "1g"))
-        assert [node.alive for node in cluster.status().nodes] == [True, True]
+        assert [node.alive for node in cluster.status().nodes] == [True, True, True]
         with pytest.raises(ConfigError, match="'second' is already running"):
             cluster.add_node(Node("second", 1, "1g"))
         with pytest.raises(PlantError, match="already running"):

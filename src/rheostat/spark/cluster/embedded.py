@@ -137,6 +137,7 @@ class EmbeddedCluster:
         """Start one more worker, or restart one that died, and wait for it."""
         if node.name in self._workers and self._workers[node.name].process.poll() is None:
             raise ConfigError(f"node {node.name!r} is already running: give the new one another name")
+        self._workers = {name: worker for name, worker in self._workers.items() if worker.process.poll() is None}
         self._start_worker(node)
         self._await_nodes([node.name])
 
