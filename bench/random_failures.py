@@ -34,6 +34,7 @@ import pyarrow.parquet
 from bench._commanded_driver import MAX_EXECUTORS, POOLS, QUERIES, STOP, Status
 
 from rheostat.decision import Scale
+from rheostat.errors import RheostatError
 from rheostat.names import PoolName
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
@@ -337,8 +338,9 @@ class FailureSequence:
         return not (starves and any(len(serving) > 1 for serving in status.serving.values()))
 
     def _await_end_of(self, name: str) -> None:
-        pid = self.cluster.worker_pid(name)
-        while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
+        """Until all its threads are gone: only then can a process that was killed be waited for."""
+        process = Path(f"/proc/{self.cluster.worker_pid(name)}")
+        while len(list(process.glob("task/*"))) > 1 or " Z " not in (process / "stat").read_text():
             time.sleep(_POLL_S)
 
     def _await(self, holds: Callable[[], bool], what: str, end_s: float) -> None:
@@ -397,7 +399,7 @@ def run_sequence(seed: int) -> SequenceRecord:
         stack.callback(sequence.close)
         try:
             sequence.run()
-        except SequenceError as error:
+        except (SequenceError, RheostatError) as error:
             print(f"  FAILED: {error}\n{_evidence(sequence)}", flush=True)
             (folder / "failed").touch()
             return SequenceRecord(seed, tuple(sequence.events), sequence.feed.words.total(), str(error))
