@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-all lint format bench clean java
+.PHONY: help demo test test-all lint format bench docs clean java
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,9 @@ format: $(STAMP)  ## Let ruff mend what it can
 
 bench: $(STAMP)  ## The benchmarks, as ratios between alternatives
 	$(BIN)/python -m bench
+
+docs: $(STAMP)  ## The documentation as a site, in build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 java:
 	@scripts/ensure-java

@@ -93,6 +93,26 @@ def test_a_scenario_says_what_runs_and_what_is_promised(tmp_path: Path) -> None:
         ('window = "5s"', 'window = "5s"\noperator = "wrok"', "did you mean 'work'"),
         ("[[sla]]", "[budget]\ntotal = 0\n[[sla]]", "budget total 0"),
         ('name = "small"', 'name = "small', "not a TOML file"),
+        (
+            "[[sla]]",
+            "[budget]\ntotal = 4\n[[cluster.failures]]\nat = 1\noperator = 'work'\nexecutor = 4\n[[sla]]",
+            "failure executor 4 of 'work' is never there: the budget allows 4, numbered from 0 to 3",
+        ),
+        ("[[sla]]", "[[cluster.failures]]\nat = 1\noperator = 'wrok'\nexecutor = 0\n[[sla]]", "did you mean 'work'"),
+        ("[[sla]]", "[[cluster.slow]]\noperator = 'wrok'\nexecutor = 0\nspeed = 1\n[[sla]]", "did you mean 'work'"),
+        (
+            "[[sla]]",
+            "[[cluster.slow]]\noperator = 'work'\nexecutor = 0\nspeed = 1\nsince = 5\nuntil = 4\n[[sla]]",
+            "executor 0 of 'work' is slow since 5 until 4: give a later end",
+        ),
+        (
+            "[[sla]]",
+            "[[budget.change]]\nat = '1h'\ntotal = 4\n[[sla]]",
+            "budget change: at '1h' is not before the end of the run",
+        ),
+        ("[[sla]]", "[[budget.change]]\nat = 1\ntotal = 0\n[[sla]]", "budget total 0"),
+        ("executors = 2", 'executors = 2\ncost = { shape = "sin", base = 1 }', "sine"),
+        ("[[sla]]", "[cluster]\nstarts_at_once = 'some'\n[[sla]]", "use one of all"),
     ],
 )
 def test_a_wrong_scenario_is_refused_with_file_and_value(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -78,7 +78,9 @@ def test_enough_cores_slow_nobody_down():
 
 
 def test_batches_share_the_cores_of_a_node_too():
-    batches = fixed(0.01, executors=4, queues="batches", batches=Batches(fixed=1, per_task=0, trigger="10s"))
+    batches = fixed(
+        0.01, executors=4, queues="batches", batches=Batches(fixed=1, per_task=0, trigger="10s", limit="none")
+    )
     durations = []
     for cores in (4, 2):
         cluster = ClusterModel(nodes=nodes("x", slots=4, cores=cores))

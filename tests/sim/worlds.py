@@ -58,7 +58,8 @@ def operator_models(draw, keyed: bool) -> OperatorModel:
             fixed=draw(st.sampled_from([0, 0.05, 0.5])),
             per_task=0.001,
             trigger=draw(st.sampled_from([0, 1])),
-            limit=draw(st.sampled_from([None, 5])),
+            tasks=draw(st.sampled_from([None, 1, 7])),
+            limit=draw(st.sampled_from(["pace", "none", 5])),
         ),
         grouping=None
         if keyed

@@ -26,6 +26,8 @@ def test_spark_connect_is_one_row_with_the_reason():
     class Remote:
         """As a Connect session: it has no driver of its own."""
 
+        __module__ = "pyspark.sql.connect.session"
+
     [ability] = examine(Remote())
     assert (ability.name, ability.can) == ("session", False)
     assert "Spark Connect" in ability.why

@@ -44,9 +44,9 @@ class LiveView:
         table.add_column()  # the only one that gets narrower in a narrow terminal
         table.add_column(no_wrap=True)
         rates, serving = [turn.external_rate for turn in turns], [turn.serving for turn in turns]
-        table.add_row("input", Curve(Text(sparkline(rates))), rate_text(rates[-1]))
-        table.add_row("latency", Curve(self._coloured(latency)), self._latency_text(latency[-1]))
-        table.add_row("executors", Curve(Text(sparkline(serving))), executors_text(turns[-1]))
+        table.add_row("input", CurveCell(Text(sparkline(rates))), rate_text(rates[-1]))
+        table.add_row("latency", CurveCell(self._coloured(latency)), self._latency_text(latency[-1]))
+        table.add_row("executors", CurveCell(Text(sparkline(serving))), executors_text(turns[-1]))
         return table
 
     def _coloured(self, latencies: Sequence[float | None]) -> Text:
@@ -85,7 +85,7 @@ class LiveView:
         return Text(f"{text}: {why}", style="dim" if refused else "bold", overflow="ellipsis", no_wrap=True)
 
 
-class Curve:
+class CurveCell:
     """A sparkline that shows its newest values where there is no room for all of them."""
 
     def __init__(self, bars: Text) -> None:

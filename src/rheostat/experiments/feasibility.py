@@ -34,11 +34,11 @@ _ROUNDS = 50
 
 def why_it_cannot_be_met(scenario: Scenario) -> tuple[str, ...]:
     """One sentence for each thing that no policy can achieve; none if nothing is known to be impossible."""
-    loads = _Loads(scenario.model, scenario.duration_s)
+    loads = OperatorLoads(scenario.model, scenario.duration_s)
     return (*_too_few_slots(scenario), *_overloads(scenario, loads), *_too_strict_slas(scenario, loads))
 
 
-class _Loads:
+class OperatorLoads:
     """What arrives at each operator over time, and what a record costs on the fastest executor."""
 
     def __init__(self, model: SimModel, duration_s: float) -> None:
@@ -50,10 +50,15 @@ class _Loads:
 
     def work(self, name: OperatorName) -> Array:
         """How many executors the records of `name` keep busy, over time."""
-        return self.rates[name] * self.record_s(name)
+        return self.rates[name] * self.cost(name) * self.record_s(name)
+
+    def cost(self, name: OperatorName) -> Array:
+        """How many times as long as usual the records of `name` take, over time."""
+        cost = self.model.costs.get(name)
+        return np.ones_like(self.times_s) if cost is None else cost.rates(self.times_s)
 
     def record_s(self, name: OperatorName) -> float:
-        """The work of a record, on average."""
+        """The work of a record at its usual cost, on average."""
         return self.model.operator(name).service.mean_s * float(self._costs(name).sum()) / self.speed
 
     def hottest_substream(self, name: OperatorName) -> tuple[int, float, float]:
@@ -87,7 +92,7 @@ def _too_few_slots(scenario: Scenario) -> Iterator[str]:
         yield f"the nodes have {_slots(slots)}, and the operators need {least} executors at least"
 
 
-def _overloads(scenario: Scenario, loads: _Loads) -> Iterator[str]:
+def _overloads(scenario: Scenario, loads: OperatorLoads) -> Iterator[str]:
     """All operators together, then each of them, then the hottest substream of each that is not reported yet."""
     operators = scenario.model.topology.operators
     if (limit := _limit_of_all(scenario, loads.speed)) is not None:
@@ -99,7 +104,7 @@ def _overloads(scenario: Scenario, loads: _Loads) -> Iterator[str]:
             yield from _overloads_of(scenario, loads, name)
 
 
-def _overloads_of(scenario: Scenario, loads: _Loads, name: OperatorName) -> Iterator[str]:
+def _overloads_of(scenario: Scenario, loads: OperatorLoads, name: OperatorName) -> Iterator[str]:
     work, sla = loads.work(name), _strictest(scenario, name)
     most, limit = _limit_of(scenario, name)
     if (told := _overload(loads.times_s, work, most, sla)) is not None:
@@ -152,7 +157,7 @@ def _longest_mean(times_s: Array, values: Array, window_s: float) -> float:
 
 def _limit_of_all(scenario: Scenario, speed: float) -> tuple[float, str] | None:
     """The executors that there can be, as fast as any, and why there are no more; None without a limit."""
-    total, nodes = scenario.goal.budget.total, scenario.model.cluster.nodes
+    total, nodes = scenario.largest_budget.total, scenario.model.cluster.nodes
     slots, on_nodes = sum(node.slots for node in nodes), _node_capacity(scenario.model) / speed
     if nodes and on_nodes < (total or math.inf):
         return on_nodes, f"the nodes have {_slots(slots)}, which serve as much as {on_nodes:.3g}"
@@ -161,7 +166,7 @@ def _limit_of_all(scenario: Scenario, speed: float) -> tuple[float, str] | None:
 
 def _limit_of(scenario: Scenario, name: OperatorName) -> tuple[float, str]:
     """The executors that can work for one operator, and why no more can."""
-    budget, operator = scenario.goal.budget, scenario.model.topology.operators[name]
+    budget, operator = scenario.largest_budget, scenario.model.topology.operators[name]
     most = budget.maximum(name)
     if budget.total is not None:
         others = sum(budget.minimum(other) for other in scenario.model.topology.operators if other != name)
@@ -195,7 +200,7 @@ def _has_fixed_substreams(model: SimModel, name: OperatorName) -> bool:
     return operator.keyed and operator.merge is None and model.operator(name).grouping in (None, "key") and not rotate
 
 
-def _too_strict_slas(scenario: Scenario, loads: _Loads) -> Iterator[str]:
+def _too_strict_slas(scenario: Scenario, loads: OperatorLoads) -> Iterator[str]:
     for sla in scenario.goal.slas:
         way = sla.path or (() if sla.operator is None else (sla.operator,))
         least_s = sum(_least_s(loads, name) for name in way) if way else _least_end_to_end_s(loads)
@@ -203,12 +208,12 @@ def _too_strict_slas(scenario: Scenario, loads: _Loads) -> Iterator[str]:
             yield f"the mean latency is {human(least_s)} at least, without any queue: SLA {sla}"
 
 
-def _least_s(loads: _Loads, name: OperatorName) -> float:
+def _least_s(loads: OperatorLoads, name: OperatorName) -> float:
     """The least mean latency at an operator: the service, and with micro-batches their cost and the wait for the next.
 
     Records that arrive at any time wait for half a batch on average, or for half of the trigger's interval.
     """
-    serving, service_s = loads.model.operator(name), loads.record_s(name)
+    serving, service_s = loads.model.operator(name), loads.record_s(name) * float(loads.cost(name).min())
     if serving.queues != "batches":
         return service_s
     batches = serving.batches
@@ -219,14 +224,14 @@ def _least_s(loads: _Loads, name: OperatorName) -> float:
     return batch_s + (apart_s / 2 if is_dense else 0.0)
 
 
-def _least_end_to_end_s(loads: _Loads) -> float:
+def _least_end_to_end_s(loads: OperatorLoads) -> float:
     """A record is done when all that derives from it is. Of several sources the one with the shortest way counts."""
     topology = loads.model.topology
     ways = [[_least_from_s(loads, s.consumer, ()) for s in topology.out_of(name)] for name in topology.sources]
     return min(max(way, default=0.0) for way in ways)
 
 
-def _least_from_s(loads: _Loads, name: OperatorName, before: tuple[OperatorName, ...]) -> float:
+def _least_from_s(loads: OperatorLoads, name: OperatorName, before: tuple[OperatorName, ...]) -> float:
     """From the arrival at an operator to the end. Operators on a loop count once."""
     if name in before:
         return 0.0
@@ -247,8 +252,9 @@ def _share_with_results(model: SimModel, name: OperatorName, selectivity: float)
 
 
 def _times_s(model: SimModel, duration_s: float) -> Array:
-    """Equal steps, and both sides of each point at which a load jumps or bends."""
-    edges = [model.source(name).load.breakpoints(duration_s) for name in model.topology.sources]
+    """Equal steps, and both sides of each point at which a load or the cost of a record jumps or bends."""
+    shapes = [*(model.source(name).load for name in model.topology.sources), *model.costs.values()]
+    edges = [shape.breakpoints(duration_s) for shape in shapes]
     times_s = np.concatenate([np.linspace(0, duration_s, _STEPS + 1), *edges])
     inside = times_s[(times_s >= 0) & (times_s <= duration_s)]
     return np.unique(np.concatenate([inside, np.nextafter(inside[inside > 0], 0.0)]))
@@ -258,7 +264,7 @@ def _best_speed(model: SimModel) -> float:
     """Of an executor on the fastest node, an odd one if those are faster."""
     cluster = model.cluster
     odd = max(1.0, cluster.odd_speed) if cluster.odd_share < 1 else cluster.odd_speed
-    own = odd if cluster.odd_share > 0 else 1.0
+    own = (odd if cluster.odd_share > 0 else 1.0) * max(1.0, max((each.speed for each in cluster.slow), default=1.0))
     return own * max((node.speed for node in cluster.nodes), default=1.0)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from rheostat.experiments.needed_executors import needed_executors
+from rheostat.experiments.needed_executors import mean_costs, needed_executors
 from rheostat.loop.turn import Turn
 from rheostat.policies.expectation import Expectation, Expecting
 from rheostat.policies.policy import Policy
@@ -58,7 +58,7 @@ class PredictionErrorTracker:
     def _compare(self, interval: "_Interval", now_s: float, entered: dict[str, int]) -> None:
         passed_s = now_s - interval.start_s
         rates = {name: (count - interval.entered[name]) / passed_s for name, count in entered.items()}
-        needed = needed_executors(self._model, rates)
+        needed = needed_executors(self._model, rates, mean_costs(self._model, interval.start_s, now_s))
         self._needed.add(needed)
         self._replica_errors.add(abs((interval.planned.value or 0.0) - needed) / needed)
 

@@ -36,11 +36,15 @@ def replicate(
     seeds: Sequence[int],
     processes: int = 1,
     progress: Callable[[int], None] | None = None,
+    series: bool = False,
 ) -> list[Result]:
-    """One result for each seed, in the order of the seeds; `progress` is called with the number of finished runs."""
+    """One result for each seed, in the order of the seeds; `progress` is called with the number of finished runs.
+
+    With `series` each has a point for each turn.
+    """
     if processes < 1:
         raise ConfigError(f"processes {processes!r} must be at least 1")
-    run = partial(_run, scenario, policy, options)
+    run = partial(_run, scenario, policy, options, series)
     if processes == 1:
         return _collect(map(run, seeds), progress)
     context = multiprocessing.get_context("spawn")
@@ -66,8 +70,8 @@ def mean_of(values: Sequence[float]) -> Mean:
     return Mean(float(np.mean(values)), _t_quantile(len(values) - 1) * spread)
 
 
-def _run(scenario: Scenario, policy: str | None, options: Mapping[str, Any] | None, seed: int) -> Result:
-    return simulate(scenario, policy, options, seed=seed)
+def _run(scenario: Scenario, policy: str | None, options: Mapping[str, Any] | None, series: bool, seed: int) -> Result:
+    return simulate(scenario, policy, options, seed=seed, series=series)
 
 
 def _collect(results: Any, progress: Callable[[int], None] | None) -> list[Result]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from rheostat.experiments.needed_executors import peak_executors
 from rheostat.experiments.prediction_errors import PredictionErrors
+from rheostat.experiments.time_series import SeriesPoint
 from rheostat.names import OperatorName
 from rheostat.sim.cluster.cluster import Cluster
 from rheostat.sim.engine.latency_histogram import BINS, quantile
@@ -38,7 +39,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     counts active executors, `executor_seconds` all that are paid for, including starting and standby ones.
     `saved_resources` is 1 − mean executors / executors that the peak rate needs (PA-SPS); `saved_executor_seconds` is
     the same with all paid executors. `processed_share` is the share of the arrived records that were completed.
-    `cannot_be_met` says what no policy could have achieved.
+    `failures` hit an executor, `failures_missed` none that served. `cannot_be_met` says what no policy could have
+    achieved. `series` has a point for each turn, if it was asked for.
     """
 
     scenario: str
@@ -58,6 +60,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     late: int
     decisions: dict[str, int]
     refused: int
+    failures: int
+    failures_missed: int
     switching_events: int
     switching_time_s: float
     switching_share: float
@@ -68,6 +72,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     prediction_errors: PredictionErrors
     operators: dict[str, OperatorResult]
     cannot_be_met: tuple[str, ...] = ()
+    series: tuple[SeriesPoint, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 def figures(cluster: Cluster, board: Scoreboard, goal: Goal, duration_s: float) -> dict[str, object]:
@@ -94,6 +99,8 @@ def figures(cluster: Cluster, board: Scoreboard, goal: Goal, duration_s: float) 
         "queued": int(world.entered - world.left - world.lost),
         "lost": int(world.lost),
         "late": int(world.late),
+        "failures": cluster.failures.hit,
+        "failures_missed": cluster.failures.missed,
         "switching_events": cluster.switching_events,
         "switching_time_s": cluster.switching_s,
         "switching_share": cluster.switching_executor_s / served if served else 0.0,

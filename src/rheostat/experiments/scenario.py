@@ -7,7 +7,7 @@ import math
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -16,9 +16,20 @@ from rheostat.errors import ConfigError, RheostatError
 from rheostat.experiments.scenario_errors import error_message
 from rheostat.load import shape_from, skew_from
 from rheostat.loop.options import LoopOptions
+from rheostat.names import OperatorName
 from rheostat.policies.registry import DEFAULT_POLICY
-from rheostat.sim.model import Bursts, ClusterModel, NotNegative, OperatorModel, SimModel, SourceModel, Spec
-from rheostat.sla import SLA, Budget, Goal
+from rheostat.sim.model import (
+    Bursts,
+    ClusterModel,
+    Failure,
+    NotNegative,
+    OperatorModel,
+    SimModel,
+    Slowdown,
+    SourceModel,
+    Spec,
+)
+from rheostat.sla import MOST_EXECUTORS, SLA, Budget, Goal
 from rheostat.topology import Operator, Source, Topology
 
 MAX_PER_OPERATOR = 100_000
@@ -42,7 +53,7 @@ class SourceTable(Spec, frozen=True):
 
 
 class OperatorTable(OperatorModel, frozen=True, kw_only=True):
-    """An `[[operator]]`: its place in the topology and its service."""
+    """An `[[operator]]`: its place in the topology and its service; `cost` as `rheostat.load` reads it."""
 
     name: str
     inputs: tuple[str, ...]
@@ -52,6 +63,7 @@ class OperatorTable(OperatorModel, frozen=True, kw_only=True):
     substreams: int | None = None
     merge: str | None = None
     keys: dict[str, Any] | None = None
+    cost: Any = None
 
 
 class SlaTable(Spec, frozen=True):
@@ -63,10 +75,18 @@ class SlaTable(Spec, frozen=True):
     path: tuple[str, ...] | None = None
 
 
+class BudgetChangeTable(Spec, frozen=True):
+    """A `[[budget.change]]`: the total from a time on."""
+
+    at: Duration
+    total: int
+
+
 class BudgetTable(Spec, frozen=True):
     total: int | None = None
     least: dict[str, int] = {}
     most: dict[str, int] = {}
+    change: tuple[BudgetChangeTable, ...] = ()
 
 
 class PolicyTable(Spec, frozen=True):
@@ -90,6 +110,13 @@ class ScenarioFile(Spec, frozen=True):
     policy: PolicyTable = PolicyTable()
 
 
+class BudgetChange(NamedTuple):
+    """From `at_s` on the goal has another budget."""
+
+    at_s: float
+    budget: Budget
+
+
 @dataclass(frozen=True)
 class Scenario:
     """A scenario that has been read and validated."""
@@ -101,6 +128,13 @@ class Scenario:
     loop: LoopOptions
     policy: str
     policy_options: dict[str, Any]
+    budget_changes: tuple[BudgetChange, ...] = ()
+
+    @property
+    def largest_budget(self) -> Budget:
+        """Of all budgets that the run has, the one that allows the most executors."""
+        budgets = [self.goal.budget, *(change.budget for change in self.budget_changes)]
+        return max(budgets, key=lambda budget: MOST_EXECUTORS if budget.total is None else budget.total)
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -131,14 +165,15 @@ def make_scenario(file: ScenarioFile, folder: Path) -> Scenario:
         sources={table.name: _source(table, folder) for table in file.source},
         operators={table.name: _operator_model(table) for table in file.operator},
         values={table.name: skew_from(table.keys, folder) for table in file.operator if table.keys},
+        costs={OperatorName(t.name): shape_from(t.cost, folder) for t in file.operator if t.cost is not None},
         cluster=file.cluster,
         resolution_s=positive_seconds(file.resolution, "resolution"),
     )
-    for source in model.sources.values():
-        source.load.breakpoints(positive_seconds(file.duration, "duration"))  # refuses a load that recurs too often
+    for shape in (*(source.load for source in model.sources.values()), *model.costs.values()):
+        shape.breakpoints(positive_seconds(file.duration, "duration"))  # refuses a load that recurs too often
     slas = tuple(SLA(s.latency, s.window, operator=s.operator, path=s.path) for s in file.sla)
     budget = Budget(file.budget.total, file.budget.least, file.budget.most)
-    return Scenario(
+    scenario = Scenario(
         name=file.name,
         duration_s=positive_seconds(file.duration, "duration"),
         model=model,
@@ -146,7 +181,37 @@ def make_scenario(file: ScenarioFile, folder: Path) -> Scenario:
         loop=LoopOptions(file.period, cooldown=file.cooldown),
         policy=file.policy.name,
         policy_options=file.policy.options,
+        budget_changes=_budget_changes(file, topology, slas),
     )
+    _check_executor_numbers(model, scenario.largest_budget)
+    return scenario
+
+
+def _budget_changes(file: ScenarioFile, topology: Topology, slas: tuple[SLA, ...]) -> tuple[BudgetChange, ...]:
+    changes = []
+    for change in sorted(file.budget.change, key=lambda each: seconds(each.at, "budget change: at")):
+        at_s = seconds(change.at)
+        if at_s >= seconds(file.duration):
+            raise ConfigError(f"budget change: at {change.at!r} is not before the end of the run, {file.duration!r}")
+        goal = Goal(topology, slas, Budget(change.total, file.budget.least, file.budget.most))
+        changes.append(BudgetChange(at_s, goal.budget))
+    return tuple(changes)
+
+
+def _check_executor_numbers(model: SimModel, budget: Budget) -> None:
+    """Refuse failures and slow executors with a number that no executor gets."""
+    named: list[tuple[str, Failure | Slowdown]] = [
+        *(("failure", each) for each in model.cluster.failures),
+        *(("slow", each) for each in model.cluster.slow),
+    ]
+    for what, each in named:
+        name = OperatorName(each.operator)
+        most = max(budget.maximum(name), model.operator(name).executors)
+        if each.executor >= most:
+            raise ConfigError(
+                f"cluster: {what} executor {each.executor} of {each.operator!r} is never there: the budget allows "
+                f"{most}, numbered from 0 to {most - 1}"
+            )
 
 
 def _operator(table: OperatorTable) -> Operator:

@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
-from rheostat.sim.model import ClusterModel, OperatorModel, Service
+from rheostat.sim.model import Batches, ClusterModel, OperatorModel, Service
 
 
 def error_message(error: msgspec.ValidationError, content: dict[str, Any]) -> str:
@@ -29,7 +29,7 @@ def _value_at(path: str, content: Any) -> Any:
 
 def _choices(name: str) -> str:
     """The allowed values of a field that has only a few."""
-    tables = (OperatorModel, Service, ClusterModel)
+    tables = (OperatorModel, Batches, Service, ClusterModel)
     types = [field.type for table in tables for field in msgspec.structs.fields(table) if field.name == name]
     words = [
         word

@@ -2,17 +2,21 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from rheostat.experiments.feasibility import why_it_cannot_be_met
 from rheostat.experiments.prediction_errors import PredictionErrorTracker
 from rheostat.experiments.result import Result, figures
 from rheostat.experiments.scenario import Scenario
+from rheostat.experiments.time_series import SeriesRecorder
 from rheostat.journal import Journal, NullJournal
 from rheostat.loop.controller import Controller, Listener
 from rheostat.loop.turn import Ruling, Turn
+from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
 from rheostat.sim.cluster.cluster import Cluster
 from rheostat.sim.observe.scoreboard import Scoreboard
@@ -27,7 +31,7 @@ Watcher = Callable[[Cluster], None]
 
 def simulate(
     scenario: Scenario,
-    policy: str | None = None,
+    policy: str | type[Policy] | None = None,
     options: Mapping[str, Any] | None = None,
     *,
     seed: int = 0,
@@ -35,11 +39,12 @@ def simulate(
     progress: Progress | None = None,
     listeners: Sequence[Listener] = (),
     watchers: Sequence[Watcher] = (),
+    series: bool = False,
 ) -> Result:
-    """Run `scenario` under `policy` (by default the scenario's own) and return the result.
+    """Run `scenario` under `policy` (by name or class, by default the scenario's own) and return the result.
 
     The same scenario, policy and seed always give the same result. `listeners` are called after every turn of the
-    loop, `watchers` once with the cluster before the run.
+    loop, `watchers` once with the cluster before the run. With `series` the result has a point for each turn.
     """
     name = policy or scenario.policy
     chosen = dict(options) if options is not None else (scenario.policy_options if name == scenario.policy else {})
@@ -50,6 +55,7 @@ def simulate(
     tally = _Tally(progress)
     made = make_policy(name, scenario.goal, chosen)
     prediction = PredictionErrorTracker(scenario.model, made)
+    recorder = SeriesRecorder(plant.cluster, board, scenario.goal)
     controller = Controller(
         plant,
         made,
@@ -57,18 +63,21 @@ def simulate(
         journal,
         scenario.loop,
         plan=initial_plan(scenario.model),
-        listeners=[tally, prediction, *listeners],
+        listeners=[tally, prediction, *([recorder] if series else []), *listeners],
     )
+    for change in scenario.budget_changes:
+        plant.cluster.timers.at(change.at_s, partial(controller.change_budget, change.budget))
     controller.run(until_s=scenario.duration_s)
     plant.cluster.advance(scenario.duration_s)
     return Result(
         scenario=scenario.name,
-        policy=name,
+        policy=made.name,
         seed=seed,
         decisions=dict(tally.decisions),
         refused=tally.refused,
         prediction_errors=prediction.result(),
         cannot_be_met=why_it_cannot_be_met(scenario),
+        series=tuple(recorder.points) if series else msgspec.UNSET,
         **figures(plant.cluster, board, scenario.goal, scenario.duration_s),  # type: ignore[arg-type]
     )
 

@@ -7,6 +7,7 @@ a plant, a policy or a journal ends the loop: it holds, reports the problem once
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -31,7 +32,7 @@ from rheostat.plan import Plan
 from rheostat.plant import Plant
 from rheostat.policies.observation import Observation
 from rheostat.policies.policy import Policy, check_made
-from rheostat.sla import Goal
+from rheostat.sla import Budget, Goal
 
 _LOG = logging.getLogger("rheostat")
 
@@ -94,6 +95,11 @@ class Controller:
     def resume(self) -> None:
         """Accept decisions again."""
         self._paused.clear()
+
+    def change_budget(self, budget: Budget) -> None:
+        """Use another budget from the next turn on. If the plan has more executors, the largest pools scale in then."""
+        self.goal = replace(self.goal, budget=budget)
+        self._plan = _within_total(self.plan, self.goal)
 
     def stop(self) -> None:
         """End `run` after the present turn, from any thread. A stopped controller does not run again."""
@@ -307,6 +313,19 @@ def _within_bounds(plan: Plan, goal: Goal) -> Plan:
         most = goal.budget.bounds(plan.sharing(name)).most
         if pool.size > most:
             plan = plan.after(Scale(pool=name, executors=most, reason="the budget allows no more"))
+    return plan
+
+
+def _within_total(plan: Plan, goal: Goal) -> Plan:
+    """`plan` with no more executors in all than the budget allows: the largest pools give them up, one by one."""
+    sizes = {name: pool.size for name, pool in plan.pools.items()}
+    least = {name: goal.budget.bounds(plan.sharing(name)).least for name in plan.pools}
+    while goal.budget.total is not None and sum(sizes.values()) > goal.budget.total:
+        largest = max(sizes, key=lambda name: sizes[name] - least[name])
+        sizes[largest] -= 1
+    for name, size in sizes.items():
+        if size < plan.pools[name].size:
+            plan = plan.after(Scale(pool=name, executors=size, reason="the budget allows no more"))
     return plan
 
 

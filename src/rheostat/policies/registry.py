@@ -18,10 +18,14 @@ from rheostat.measure.smoothing import parse_smoothing
 from rheostat.policies.dabs.policy import Dabs
 from rheostat.policies.drs.drs_lb import DrsLb
 from rheostat.policies.drs.policy import Drs
+from rheostat.policies.ds2 import Ds2
+from rheostat.policies.flink.policy import Flink
+from rheostat.policies.lag import Lag
 from rheostat.policies.pasps.policy import PaSps, Psps
 from rheostat.policies.policy import Policy, PolicyOptions, check_made
 from rheostat.policies.qlearning.policy import QLearning
 from rheostat.policies.rastream.policy import RaStream
+from rheostat.policies.spark_dra import SparkDra
 from rheostat.policies.static import Static
 from rheostat.policies.streamswitch.policy import StreamSwitch
 from rheostat.policies.threshold import Threshold
@@ -35,6 +39,10 @@ DEFAULT_POLICY = Drs.name
 _BUILT_IN: tuple[type[Policy], ...] = (
     Static,
     Threshold,
+    SparkDra,
+    Lag,
+    Ds2,
+    Flink,
     Drs,
     DrsLb,
     StreamSwitch,

@@ -10,6 +10,7 @@ from rheostat.grouping import Hashes, sketch_hashes
 from rheostat.names import OperatorName
 from rheostat.sim.engine.draw import alias_table
 from rheostat.sim.engine.random_numbers import seed
+from rheostat.sim.engine.service.batch_limit import LONGEST_S
 from rheostat.sim.engine.tables import codes
 from rheostat.sim.engine.tables.memory import Sizes, allocate, with_memory_for_grouping
 from rheostat.sim.engine.tables.state import EngineState
@@ -131,7 +132,7 @@ def _set_operators(state: EngineState, model: SimModel) -> None:
         it.batch_task_s = seconds(serving.batches.per_task, "batch cost per task")
         it.batch_trigger_s = seconds(serving.batches.trigger, "trigger")
         it.batch_tasks = serving.batches.tasks or 0
-        it.batch_limit = serving.batches.limit or codes.UNBOUNDED
+        _set_batch_limit(it, serving.batches.limit)
         it.service_kind, it.service_a, it.service_b = _service(serving.service)
         if serving.service.cost_by_value:
             it.cost_start = cost
@@ -140,6 +141,13 @@ def _set_operators(state: EngineState, model: SimModel) -> None:
             _check_costs_cover_values(model, name, len(factors))
             cost += len(factors)
         substream += operator.substream_count
+
+
+def _set_batch_limit(it: np.record, limit: int | str) -> None:
+    if limit == "pace":
+        it.batch_longest_s = LONGEST_S
+    elif limit != "none":
+        it.batch_limit = limit
 
 
 def _hashes(model: SimModel, rng: np.random.Generator) -> list[Hashes]:

@@ -1,5 +1,7 @@
 """Simulation model: how records arrive, how operators serve, and what changes of the cluster cost."""
 
+import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -12,6 +14,7 @@ from rheostat.grouping import check
 from rheostat.grouping.check import BATCH_GREEDY, KEY
 from rheostat.grouping.osg.task import TOLERANCE, WINDOW
 from rheostat.load import Constant, Shape
+from rheostat.names import OperatorName
 from rheostat.topology import Topology
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -44,14 +47,21 @@ class Service(Spec, frozen=True):
 
 class Batches(Spec, frozen=True):
     """Micro-batches: each costs `fixed` + `per_task` · tasks beside its work, and starts at least `trigger` after the
-    previous one. Unless `tasks` is given, a keyed operator has a task for each substream, a stateless one for each
-    executor. `limit` is the most records in one batch."""
+    previous one.
+
+    Unless `tasks` is given, a keyed operator has a task for each substream, a stateless one for each executor,
+    or three with load-aware grouping. A stateless operator's tasks wait in line for the next free executor, so that one
+    slow executor delays a batch by one task; the task of a substream waits for the executor that has the substream.
+
+    `limit` is the most records in one batch: a number, "none", or "pace", the rule of the Spark plant: a batch may have
+    twice the records of the batch before, or as many as would have lasted ten seconds at its pace if that is more.
+    """
 
     fixed: Duration = "150ms"
     per_task: Duration = "10ms"
     trigger: Duration = 0
     tasks: Count | None = None
-    limit: Count | None = None
+    limit: Count | Literal["pace", "none"] = "pace"
 
 
 class Osg(Spec, frozen=True):
@@ -112,12 +122,31 @@ class Bursts(Spec, frozen=True):
 
 
 class Failure(Spec, frozen=True):
-    """Executor `executor` of `operator` fails `at` and is back after `down`."""
+    """Executor `executor` of `operator` fails `at`. Another one starts in its place, unless it is back after `down`.
+
+    If no executor has this number then, the one with the nearest number fails.
+    """
 
     at: Duration
     operator: str
-    executor: int
-    down: Duration = "10s"
+    executor: Annotated[int, msgspec.Meta(ge=0)]
+    down: Duration | None = None
+
+
+class Slowdown(Spec, frozen=True):
+    """Executor `executor` of `operator` has `speed` times its usual speed from `since` to `until` (or to the end)."""
+
+    operator: str
+    executor: Annotated[int, msgspec.Meta(ge=0)]
+    speed: Positive
+    since: Duration = 0
+    until: Duration | None = None
+
+    def applies(self, operators: Collection[str], executor: int, time_s: float) -> bool:
+        """Whether it slows down the executor with that number, which serves `operators`, at `time_s`."""
+        until_s = math.inf if self.until is None else seconds(self.until)
+        is_meant = executor == self.executor and self.operator in operators
+        return is_meant and seconds(self.since) <= time_s < until_s
 
 
 class NodeModel(Spec, frozen=True):
@@ -132,7 +161,9 @@ class NodeModel(Spec, frozen=True):
 class ClusterModel(Spec, frozen=True):
     """The cost of changes and of distance.
 
-    Starting an executor takes `start` and `warm_up`, activating a standby `activate`, stopping one `stop`.
+    Starting an executor takes `start` and `warm_up`, activating a standby `activate`, stopping one `stop`. At most
+    `starts_at_once` start at the same time, the others wait in line. While it warms up an executor has no work; only if
+    no other serves in its pool, it serves at `cold_speed` times its speed.
     Moving substreams takes `move_delay` plus their state over `bandwidth` (bytes/s); meanwhile the `substream`s
     themselves, both `executors`, or the whole `topology` pause. `pause_on_add` and `pause_on_remove` stop the topology
     when it scales; `restart`, if given, for every change except that of a grouping, as Storm does.
@@ -145,7 +176,9 @@ class ClusterModel(Spec, frozen=True):
     """
 
     start: Duration = "4s"
+    starts_at_once: Count | Literal["all"] = 10
     warm_up: Duration = 0
+    cold_speed: Positive = 0.25
     activate: Duration = 0
     stop: Duration = 0
     move_delay: Duration = "50ms"
@@ -164,6 +197,7 @@ class ClusterModel(Spec, frozen=True):
     timeout: Duration | None = None
     nodes: tuple[NodeModel, ...] = ()
     failures: tuple[Failure, ...] = ()
+    slow: tuple[Slowdown, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -190,24 +224,33 @@ class SourceModel:
 class SimModel:
     """A topology with everything that the simulator has to know about it; what is left out has its default.
 
-    `values` holds, by operator, the weights of the values of the records that it writes.
+    `values` holds, by operator, the weights of the values of the records that it writes; `costs` how many times as long
+    as usual its records take, over time.
     """
 
     topology: Topology
     sources: dict[str, SourceModel] = field(default_factory=dict)
     operators: dict[str, OperatorModel] = field(default_factory=dict)
     values: dict[str, np.ndarray] = field(default_factory=dict)
+    costs: dict[OperatorName, Shape] = field(default_factory=dict)
     cluster: ClusterModel = field(default_factory=ClusterModel)
     resolution_s: float = 0.1
 
     def __post_init__(self) -> None:
-        self.topology.operators.check((*self.operators, *self.values))
+        self.topology.operators.check((*self.operators, *self.values, *self.costs))
         for name in self.sources:
             if name not in self.topology.sources:
                 raise ConfigError(f"topology {self.topology.name!r} has no source {name!r}")
         for failure in self.cluster.failures:
             self.topology.operators.check([failure.operator])
             seconds(failure.at, "failure time")
+        for slow in self.cluster.slow:
+            self.topology.operators.check([slow.operator])
+            if slow.until is not None and seconds(slow.until, "until") <= seconds(slow.since, "since"):
+                raise ConfigError(
+                    f"executor {slow.executor} of {slow.operator!r} is slow since {slow.since!r} until {slow.until!r}: "
+                    "give a later end"
+                )
         for name in self.topology.operators:
             self._check_operator(name)
         if len({node.name for node in self.cluster.nodes}) < len(self.cluster.nodes):

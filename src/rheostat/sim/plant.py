@@ -129,12 +129,12 @@ class SimPlant:
         for name, pool in plan.pools.items():
             operators = plan.sharing(name)
             for number in pool.executors:
-                executor = self._request(name, number)
+                executor = self._add(name, number)
                 if executor is None:
                     raise PlantError(f"no node has a free slot for executor {number} of {name!r}: add nodes or slots")
                 self.cluster.lifecycle.open(executor, operators)
             for _ in range(pool.standby):
-                standby = self._request(name, self.cluster.registry.next_standby())
+                standby = self._add(name, self.cluster.registry.next_standby())
                 if standby is not None:
                     standby.phase = ExecutorPhase.WARM
         members = self.cluster.registry.members
@@ -145,13 +145,20 @@ class SimPlant:
             self._regroup(operator)
 
     def _request(self, pool: PoolName, number: int) -> SimExecutor | None:
-        """Start an executor on the node that the plan names, else on the emptiest one; None when no slot is free."""
+        """Start an executor; None when no slot is free."""
+        executor = self._add(pool, number)
+        if executor is not None:
+            self.cluster.lifecycle.start(executor)
+        return executor
+
+    def _add(self, pool: PoolName, number: int) -> SimExecutor | None:
+        """A new executor on the node that the plan names, else on the emptiest one; None when no slot is free."""
         location = self._plan.pools[pool].locations.get(number)
         node = self._emptiest_node() if location is None else location.node
         if self.model.cluster.nodes and (node is None or not self._has_slot(node)):
             return None
         process = None if location is None else location.process
-        return self.cluster.lifecycle.request(pool, number, self._plan.sharing(pool), node, process)
+        return self.cluster.lifecycle.add(pool, number, self._plan.sharing(pool), node, process)
 
     def _emptiest_node(self) -> str | None:
         registry = self.cluster.registry

@@ -54,3 +54,14 @@ def test_what_no_policy_can_achieve_is_told_before_the_run(run, short: Path) -> 
     (why,) = json.loads(out)["cannot_be_met"]
     assert why.endswith("at least, without any queue: SLA 1us over 10s")
     assert err == f"cannot be met, whatever the policy: {why}\n"
+
+
+def test_the_time_series_is_printed_when_asked_for(run, short: Path) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("simulate", str(short), "--json", "--series")
+    assert code == 0
+    series = json.loads(out)["series"]
+    assert set(series[-1]) == {"time_s", "input_rate", "latency_s", "backlog", "executors", "sla_met"}
+    assert "series" not in json.loads(run("simulate", str(short), "--json")[1])
+    code, _, err = run("simulate", str(short), "--series")
+    assert code != 0
+    assert "--series needs --json" in err

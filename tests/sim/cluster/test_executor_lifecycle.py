@@ -8,7 +8,7 @@ from rheostat.decision import Scale
 from rheostat.errors import ConfigError
 from rheostat.load import Step
 from rheostat.plan import Plan, PoolPlan
-from rheostat.sim.model import ClusterModel, NodeModel, OperatorModel
+from rheostat.sim.model import ClusterModel, NodeModel, OperatorModel, Slowdown
 from rheostat.snapshot import ExecutorPhase
 from rheostat.topology import Operator, Source, Topology
 
@@ -36,6 +36,55 @@ def test_a_new_executor_serves_after_start_up_and_warm_up_and_not_before():
     it.cluster.advance(9.0)
     assert phases(it) == [ExecutorPhase.ACTIVE, ExecutorPhase.ACTIVE]
     assert executor_row(it, 1).arrived == pytest.approx(50, abs=30)
+
+
+def counts(it, phase, times_s):
+    found = []
+    for time_s in times_s:
+        it.cluster.advance(time_s)
+        found.append(phases(it).count(phase))
+    return found
+
+
+@pytest.mark.parametrize(("at_once", "active"), [(2, [1, 3, 5, 6]), ("all", [1, 6, 6, 6])])
+def test_further_executors_wait_in_line_until_one_of_those_that_start_is_up(at_once, active):
+    it = plant(one_operator(), fixed(0.001), cluster=ClusterModel(start="4s", starts_at_once=at_once))
+    it.cluster.advance(1.0)
+    it.apply(scaled(Plan.initial(it.topology), 6))
+    assert counts(it, ExecutorPhase.ACTIVE, (4.9, 5.1, 9.1, 13.1)) == active
+
+
+def test_an_executor_that_is_no_longer_wanted_leaves_the_line_to_others():
+    it = plant(one_operator(), fixed(0.001), cluster=ClusterModel(start="4s", starts_at_once=1))
+    plan = scaled(Plan.initial(it.topology), 3)
+    it.apply(plan)
+    it.cluster.advance(1.0)
+    it.apply(plan.after(Scale(pool="op", reason="test", executors=2, leaving=(1,))))
+    assert counts(it, ExecutorPhase.ACTIVE, (4.9, 5.1)) == [1, 2]
+
+
+def test_ten_executors_start_at_once_by_default():
+    it = plant(one_operator(), fixed(0.001), cluster=ClusterModel(start="4s"))
+    it.apply(scaled(Plan.initial(it.topology), 21))
+    assert counts(it, ExecutorPhase.ACTIVE, (4.1, 8.1)) == [11, 21]
+
+
+def test_an_executor_is_slow_for_the_time_that_the_scenario_says():
+    slow = Slowdown(operator="op", executor=1, speed=0.5, since="5s", until="10s")
+    it = plant(one_operator(), fixed(0.001, executors=2), cluster=ClusterModel(slow=(slow,)))
+    speeds = []
+    for time_s in (4.9, 5.1, 10.1):
+        it.cluster.advance(time_s)
+        speeds.append([float(executor_row(it, number).speed) for number in (0, 1)])
+    assert speeds == [[1.0, 1.0], [1.0, 0.5], [1.0, 1.0]]
+
+
+def test_an_executor_that_starts_later_is_slow_too():
+    slow = Slowdown(operator="op", executor=1, speed=0.5)
+    it = plant(one_operator(), fixed(0.001), cluster=ClusterModel(slow=(slow,)))
+    it.apply(scaled(Plan.initial(it.topology), 2))
+    it.cluster.advance(10.0)
+    assert executor_row(it, 1).speed == 0.5
 
 
 def test_executors_are_paid_for_from_their_request_to_their_end():

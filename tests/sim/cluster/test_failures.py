@@ -34,6 +34,55 @@ def test_a_failure_is_seen_and_then_over():
     assert it.observe().executors[0].phase is ExecutorPhase.ACTIVE
 
 
+def phases_over(it, times_s):
+    seen = []
+    for time_s in times_s:
+        it.cluster.advance(time_s)
+        seen.append(it.observe().executors[0].phase)
+    return seen
+
+
+def test_a_failed_executor_is_replaced_after_the_time_of_a_start_and_a_warm_up():
+    cluster = ClusterModel(start=3, warm_up=2, failures=(Failure(at=2, operator="op", executor=0),))
+    it = plant(one_operator(), fixed(0.1, executors=2), cluster=cluster)
+    assert phases_over(it, (1.9, 2.1, 6.9, 7.1)) == [
+        ExecutorPhase.ACTIVE,
+        ExecutorPhase.FAILED,
+        ExecutorPhase.FAILED,
+        ExecutorPhase.ACTIVE,
+    ]
+    assert executor_row(it, 0).speed == 1.0
+
+
+def test_a_keyed_batch_goes_on_when_its_executor_is_replaced():
+    batches = fixed(0.01, executors=2, queues="batches", batches=Batches(fixed=0.1, per_task=0))
+    cluster = ClusterModel(start=3, failures=(Failure(at=1, operator="op", executor=1),))
+    it = plant(keyed(4), batches, rate=Step([(0, 10.0), (5, 0.0)]), scv=0, cluster=cluster)
+    it.cluster.advance(3.9)
+    assert row(it).completed < 12
+    assert drained(it, 8.0)
+    assert it.cluster.state.world[0].disorder == 0
+
+
+def test_the_only_executor_of_a_pool_serves_cold_when_it_is_replaced():
+    cluster = ClusterModel(start=3, warm_up=4, cold_speed=0.5, failures=(Failure(at=2, operator="op", executor=0),))
+    it = plant(one_operator(), fixed(0.01), cluster=cluster)
+    it.cluster.advance(5.1)
+    assert it.observe().executors[0].phase is ExecutorPhase.ACTIVE
+    assert executor_row(it, 0).speed == 0.5
+    it.cluster.advance(9.1)
+    assert executor_row(it, 0).speed == 1.0
+
+
+def test_a_failure_of_a_number_that_nobody_has_hits_the_nearest():
+    failures = (Failure(at=1, operator="op", executor=7), Failure(at=2, operator="op", executor=1))
+    it = plant(one_operator(), fixed(0.01, executors=2), cluster=ClusterModel(failures=failures))
+    it.cluster.advance(1.5)
+    assert [each.phase for each in it.observe().executors] == [ExecutorPhase.ACTIVE, ExecutorPhase.FAILED]
+    it.cluster.advance(2.5)
+    assert (it.cluster.failures.hit, it.cluster.failures.missed) == (1, 1), "executor 1 was down already"
+
+
 def test_an_idle_executor_of_a_shared_queue_takes_over_from_a_failed_one_at_once():
     it = plant(one_operator(), fixed(10.0, executors=2, queues="shared"), rate=ONE_RECORD, scv=0)
     it.cluster.advance(2.0)

@@ -1,10 +1,15 @@
 """Micro-batches: a batch of n records takes c + n·s/k, so that batches settle at D = c/(1 − ρ)."""
 
-import pytest
-from plants import exponential, fixed, keyed, one_operator, plant, row
+import itertools
 
+import pytest
+from plants import executor_row, exponential, fixed, keyed, one_operator, plant, row
+
+from rheostat.load import Step
 from rheostat.plan import Plan, PoolPlan
 from rheostat.sim.model import Batches, OperatorModel, Service
+from rheostat.spark.streams.batch_limit import BatchLimit
+from rheostat.spark.streams.stream import Arrival
 from rheostat.topology import Operator, Source, Topology
 
 
@@ -73,6 +78,43 @@ def test_a_limit_bounds_the_records_of_a_batch():
     assert row(it).arrived - row(it).completed > 200_000
 
 
+def batch_sizes(it, until_s):
+    """Rows and duration of each batch, as they end."""
+    found, rows, count, spent_s = [], 0, 0, 0.0
+    while it.cluster.now_s < until_s:
+        it.cluster.advance(it.cluster.now_s + 0.05)
+        now = row(it)
+        if now.batch_count > count:
+            found.append((rows, float(now.batch_duration_s) - spent_s))
+            count, spent_s = int(now.batch_count), float(now.batch_duration_s)
+        rows = int(now.batch_rows)
+    return found
+
+
+SURGE = Step([(0, 20.0), (10, 4000.0), (20, 20.0)])
+
+
+def test_a_backlog_is_worked_off_in_batches_of_the_size_that_spark_allows():
+    batches = Batches(fixed=1, per_task=0)
+    it = plant(one_operator(), fixed(5e-3, queues="batches", batches=batches), rate=SURGE, scv=0)
+    at_the_limit = 0
+    for (rows, duration_s), (following, _) in itertools.pairwise(batch_sizes(it, 400.0)):
+        rule = BatchLimit()
+        rule.batch_started(rows, 0.0)
+        rule.batch_ended(duration_s)
+        limit = len(rule.admitted([Arrival(0, 0.0, 1, 1, None)] * 100_000))
+        assert following <= limit
+        at_the_limit += following == limit
+    assert at_the_limit >= 3
+    assert row(it).arrived - row(it).completed < 100
+
+
+def test_no_limit_takes_the_whole_backlog_at_once():
+    batches = Batches(fixed=1, per_task=0, limit="none")
+    it = plant(one_operator(), fixed(5e-3, queues="batches", batches=batches), rate=SURGE, scv=0)
+    assert max(duration_s for _, duration_s in batch_sizes(it, 400.0)) > 100
+
+
 def test_an_overloaded_operator_falls_behind_at_the_rate_of_the_excess():
     batches = Batches(fixed=0.1, per_task=0)
     it = plant(one_operator(), fixed(2e-3, queues="batches", batches=batches), rate=1000.0)
@@ -106,3 +148,59 @@ def test_operators_that_share_executors_do_one_share_after_the_other():
     it.cluster.advance(1000.0)
     durations = [row(it, name).batch_duration_s / row(it, name).batch_count for name in "ab"]
     assert durations == pytest.approx([2.0, 3.0], rel=0.05)
+
+
+def slow_executor(batches, executors=4, speed=0.1, **more):
+    """Mean duration of batches with 8 executor-seconds of work every 10 s, when one executor is slow."""
+    it = plant(
+        one_operator(),
+        fixed(0.1, executors=executors, queues="batches", batches=batches, **more),
+        rate=8.0,
+        scv=0,
+        resolution_s=1.0,
+    )
+    executor_row(it, 1).speed = speed
+    it.cluster.advance(1000.0)
+    return float(row(it).batch_duration_s / row(it).batch_count), it
+
+
+def test_with_a_task_for_each_executor_the_slowest_of_them_decides():
+    duration_s, it = slow_executor(Batches(fixed=0, per_task=0, trigger="10s"), speed=0.5)
+    assert duration_s == pytest.approx(2 / 0.5, rel=0.02)
+    assert executor_row(it, 1).completed == pytest.approx(row(it).completed / 4, rel=0.01)
+
+
+def test_free_executors_take_the_tasks_that_a_slow_one_does_not_get_to():
+    duration_s, it = slow_executor(Batches(fixed=0, per_task=0, trigger="10s", tasks=40))
+    assert duration_s < 8 / 3.1 + 8 / 40 / 0.1, "the slow one delays the batch by one task at most"
+    assert executor_row(it, 1).completed < row(it).completed / 10
+
+
+def test_load_aware_grouping_deals_three_tasks_for_each_executor():
+    batches = Batches(fixed=0, per_task=0, trigger="10s")
+    duration_s, it = slow_executor(batches, speed=1 / 3, grouping="load-aware")
+    assert row(it).batch_task_count == 12 * row(it).batch_count
+    assert duration_s == pytest.approx(8 / 12 * 4, rel=0.05)
+    assert executor_row(it, 1).completed == pytest.approx(row(it).completed / 12, rel=0.1)
+
+
+def test_a_free_executor_takes_the_task_of_one_that_another_operator_keeps_busy():
+    topology = Topology(
+        "two", [Source("in"), Operator("a", inputs="in", key="k", substreams=2), Operator("b", inputs="in")]
+    )
+    models = {
+        "a": fixed(0.08, queues="batches", batches=Batches(fixed=0, per_task=0, trigger="16s")),
+        "b": fixed(0.01, queues="batches", batches=Batches(fixed=0, per_task=0, trigger="3s")),
+    }
+    shared = Plan(0, {"both": PoolPlan.of(2)}, {"a": "both", "b": "both"}, {"a": (0, 0)})
+    it = plant(topology, models, rate=10.0, scv=0, plan=shared, weights=[1, 1], resolution_s=1.0)
+    it.cluster.advance(1000.0)
+    assert row(it, "b").batch_duration_s / row(it, "b").batch_count < 2 * 0.15 + 0.01
+
+
+def test_the_task_of_a_substream_waits_for_its_executor_however_slow():
+    batches = Batches(fixed=0, per_task=0, trigger="10s")
+    it = plant(keyed(8), fixed(0.1, executors=4, queues="batches", batches=batches), rate=8.0, scv=0, resolution_s=1.0)
+    executor_row(it, 1).speed = 0.5
+    it.cluster.advance(1000.0)
+    assert executor_row(it, 1).completed == pytest.approx(row(it).completed / 4, rel=0.1)

@@ -11,7 +11,7 @@ from rheostat.topology import Operator, Source, Topology
 
 TWO = Topology("two", [Source("in"), Operator("a", inputs="in"), Operator("b", inputs="in")])
 ONE_POOL = Plan(0, {"both": PoolPlan.of(1)}, {"a": "both", "b": "both"})
-EVERY_TEN_SECONDS = {"queues": "batches", "batches": Batches(fixed=1, per_task=0, trigger="10s")}
+EVERY_TEN_SECONDS = {"queues": "batches", "batches": Batches(fixed=1, per_task=0, trigger="10s", limit="none")}
 
 
 def readings(it, until_s, every_s=0.1):

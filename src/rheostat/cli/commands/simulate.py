@@ -38,6 +38,9 @@ def simulate_scenario(
         Path | None, typer.Option(help="Write the journal of the run to this new file, for `rheostat replay`.")
     ] = None,
     json: Json = False,
+    series: Annotated[
+        bool, typer.Option("--series", help="With --json: load, latency, backlog and executors of every turn, too.")
+    ] = False,
 ) -> None:
     """Run a scenario on the simulated cluster and report SLA success rate, latency and cost."""
     read = read_scenario(scenario)
@@ -45,10 +48,12 @@ def simulate_scenario(
     _check(read, policy, options)
     if journal is not None:
         _check_journal(journal, runs)
+    if series and not json:
+        raise ConfigError("--series needs --json: it is too long for a table")
     if runs > 1:
-        _report_many(_simulate_many(read, policy, options, range(seed, seed + runs), processes), json)
+        _report_many(_simulate_many(read, policy, options, range(seed, seed + runs), processes, series), json)
         return
-    result = _simulate_one(read, policy, options, seed, journal)
+    result = _simulate_one(read, policy, options, seed, journal, series)
     if json:
         print(msgspec.json.encode(result).decode())
     else:
@@ -72,7 +77,9 @@ def _check_journal(journal: Path, runs: int) -> None:
         raise ConfigError(f"--journal {journal} already exists: give a new file, a simulated run starts from scratch")
 
 
-def _simulate_one(scenario: Scenario, policy: str | None, options: Options, seed: int, journal: Path | None) -> Result:
+def _simulate_one(
+    scenario: Scenario, policy: str | None, options: Options, seed: int, journal: Path | None, series: bool
+) -> Result:
     with ExitStack() as stack:
         written = stack.enter_context(Journal(journal)) if journal else NullJournal()
         bar = stack.enter_context(progress_bar())
@@ -84,11 +91,12 @@ def _simulate_one(scenario: Scenario, policy: str | None, options: Options, seed
             seed=seed,
             journal=written,
             progress=lambda time_s: bar.update(task, completed=time_s),
+            series=series,
         )
 
 
 def _simulate_many(
-    scenario: Scenario, policy: str | None, options: Options, seeds: Sequence[int], processes: int
+    scenario: Scenario, policy: str | None, options: Options, seeds: Sequence[int], processes: int, series: bool
 ) -> list[Result]:
     with progress_bar() as bar:
         task = bar.add_task(f"simulating {len(seeds)} runs of {human(scenario.duration_s)}", total=len(seeds))
@@ -99,6 +107,7 @@ def _simulate_many(
             seeds=seeds,
             processes=processes,
             progress=lambda done: bar.update(task, completed=done),
+            series=series,
         )
 
 

@@ -59,6 +59,10 @@ class Routes:
             return None
         return self._solved(external, self._routes())
 
+    def carried_on(self, entering: Mapping[OperatorName, float]) -> dict[OperatorName, float] | None:
+        """Records per second at each operator when they enter the operators at these rates."""
+        return self._solved(entering, self._routes())
+
     def visits(self, rates: Mapping[OperatorName, float]) -> dict[OperatorName, float] | None:
         """How often a result came through each operator on its way, on average, when records arrive at `rates`.
 

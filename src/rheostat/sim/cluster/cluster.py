@@ -11,6 +11,7 @@ from rheostat.sim.cluster.executor_lifecycle import ExecutorLifecycle
 from rheostat.sim.cluster.failures import Failures
 from rheostat.sim.cluster.input_rates import InputRates
 from rheostat.sim.cluster.pauses import Pauses
+from rheostat.sim.cluster.service_costs import ServiceCosts
 from rheostat.sim.cluster.simulation import Simulation
 from rheostat.sim.cluster.substream_moves import SubstreamMoves
 from rheostat.sim.engine.changes.commands import RESIZED
@@ -23,6 +24,7 @@ class Cluster(Simulation):
     def __init__(self, model: SimModel, rng: np.random.Generator) -> None:
         super().__init__(model, rng)
         self.input_rates = InputRates(self)
+        self.service_costs = ServiceCosts(self)
         self.pauses = Pauses(self)
         self.moves = SubstreamMoves(self, self.pauses)
         self.lifecycle = ExecutorLifecycle(self, self.pauses, self.moves)

@@ -1,6 +1,7 @@
 """Executor lifecycle: executors start, serve, stand by, relocate, drain and stop."""
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from rheostat.sim.cluster.dispatch_lists import delist, enlist, wake
 from rheostat.sim.cluster.executor_registry import SimExecutor, WorkDone
 from rheostat.sim.cluster.pauses import Pauses
 from rheostat.sim.cluster.simulation import Simulation
+from rheostat.sim.cluster.start_line import StartLine
 from rheostat.sim.cluster.substream_moves import SubstreamMoves
 from rheostat.sim.engine.changes.commands import RESUME
 from rheostat.sim.engine.tables.codes import BY_KEY, NONE
@@ -25,28 +27,53 @@ class ExecutorLifecycle:
         self._pauses = pauses
         self._moves = moves
         self._rows = _ExecutorRows(simulation)
+        self._line = StartLine(simulation)
+        self._schedule_slowdowns()
 
-    def request(
+    def add(
         self, pool: PoolName, number: int, operators: Sequence[OperatorName], node: str | None, process: int | None
     ) -> SimExecutor:
-        """Start a new executor; it serves `operators` once it is up and warm. A negative number makes it a standby."""
+        """A new executor of `operators`, not started yet. A negative number makes it a standby."""
         simulation = self._simulation
         executor = SimExecutor(pool, number, self._rows.take(), tuple(operators), node, process)
         simulation.state.executors[executor.index].paused = 1
         self._set_location(executor, node, process)
         simulation.registry.add(executor)
-        cluster = simulation.model.cluster
-        up_s = simulation.now_s + seconds(cluster.start, "start") + seconds(cluster.warm_up, "warm_up")
-        simulation.timers.at(up_s, lambda: self._up(executor, operators))
         return executor
 
-    def _up(self, executor: SimExecutor, operators: Sequence[OperatorName]) -> None:
+    def start(self, executor: SimExecutor, ready: Callable[[], None] | None = None) -> None:
+        """Let `executor` wait in line, start and warm up. Then `ready` is called, or it serves or stands by."""
+        self._line.add(executor, lambda: self._warm_up(executor, ready or (lambda: self._up(executor))))
+
+    def _warm_up(self, executor: SimExecutor, ready: Callable[[], None]) -> None:
+        simulation = self._simulation
+        warm_up_s = seconds(simulation.model.cluster.warm_up, "warm_up")
+        if warm_up_s == 0:
+            ready()
+        elif not self._must_serve_cold(executor):
+            simulation.timers.at(simulation.now_s + warm_up_s, ready)
+        else:
+            self._set_cold(executor, cold=True)
+            simulation.timers.at(simulation.now_s + warm_up_s, lambda: self._set_cold(executor, cold=False))
+            ready()
+
+    def _must_serve_cold(self, executor: SimExecutor) -> bool:
+        """Whether no other executor of its pool serves."""
+        serving = self._simulation.registry.serving(executor.pool)
+        return executor.id >= 0 and not any(each.phase is ExecutorPhase.ACTIVE for each in serving)
+
+    def _set_cold(self, executor: SimExecutor, *, cold: bool) -> None:
+        executor.cold = cold
+        if self._simulation.registry.has(executor):
+            self._set_speed(executor)
+
+    def _up(self, executor: SimExecutor) -> None:
         if not self._simulation.registry.has(executor) or executor.phase is not ExecutorPhase.STARTING:
             return
         if executor.id < 0:
             executor.phase = ExecutorPhase.WARM
         else:
-            self.open(executor, operators)
+            self.open(executor, executor.operators)
 
     def open(self, executor: SimExecutor, operators: Sequence[OperatorName]) -> None:
         """From now on `executor` serves `operators`."""
@@ -103,6 +130,7 @@ class ExecutorLifecycle:
         simulation = self._simulation
         executor.stopping = True
         executor.phase = ExecutorPhase.LEAVING
+        self._line.leave(executor)
         delist(simulation, executor, executor.operators)
         stop_s = seconds(simulation.model.cluster.stop, "stop")
         simulation.timers.at(simulation.now_s + stop_s, lambda: self._gone(executor))
@@ -131,6 +159,7 @@ class ExecutorLifecycle:
         row = self._simulation.state.executors[executor.index]
         executor.before = WorkDone(int(row.arrived), int(row.completed), float(row.busy_s))
         self._simulation.registry.renumber(executor, number)
+        self._set_speed(executor)
 
     def relocate(self, executor: SimExecutor, node: str, process: int | None) -> None:
         """Move an executor with its work to another node; it is down for as long as a new one takes to start."""
@@ -146,7 +175,8 @@ class ExecutorLifecycle:
         row = self._simulation.state.executors[executor.index]
         names = [each.name for each in self._simulation.model.cluster.nodes]
         row.node = names.index(node) if node in names else NONE
-        row.speed = self._speed(node)
+        executor.usual_speed = self._speed(node)
+        self._set_speed(executor)
         row.process = self._simulation.registry.free_process(executor.pool) if process is None else process
         executor.node, executor.process = node, int(row.process)
 
@@ -154,6 +184,23 @@ class ExecutorLifecycle:
         cluster = self._simulation.model.cluster
         speed = next((each.speed for each in cluster.nodes if each.name == node), 1.0)
         return speed * (cluster.odd_speed if self._simulation.rng.random() < cluster.odd_share else 1.0)
+
+    def _set_speed(self, executor: SimExecutor) -> None:
+        """The speed at which `executor` serves from now on; what it is serving ends as it began."""
+        cluster, now_s = self._simulation.model.cluster, self._simulation.now_s
+        slow = [each.speed for each in cluster.slow if each.applies(executor.operators, executor.id, now_s)]
+        cold = cluster.cold_speed if executor.cold else 1.0
+        self._simulation.state.executors[executor.index].speed = executor.usual_speed * cold * math.prod(slow)
+
+    def _schedule_slowdowns(self) -> None:
+        for slow in self._simulation.model.cluster.slow:
+            for edge in (slow.since, slow.until):
+                if edge is not None:
+                    self._simulation.timers.at(seconds(edge), self._set_speeds)
+
+    def _set_speeds(self) -> None:
+        for executor in self._simulation.registry.members.values():
+            self._set_speed(executor)
 
     def _count_busy(self, node: int, executors: int) -> None:
         if node != NONE:

@@ -19,8 +19,8 @@ class WorkDone(NamedTuple):
 class SimExecutor:
     """One executor: its number in its pool (negative for a standby), its row in the tables, the operators it serves.
 
-    `before` is what its row had counted when it got its number. A `stopping` executor is about to end and is not used
-    again.
+    `usual_speed` is that on its node when it is warm; a `cold` one serves before it is warm. `before` is what its row
+    had counted when it got its number. A `stopping` executor is about to end and is not used again.
     """
 
     pool: PoolName
@@ -30,6 +30,8 @@ class SimExecutor:
     node: str | None = None
     process: int | None = None
     phase: ExecutorPhase = ExecutorPhase.STARTING
+    usual_speed: float = 1.0
+    cold: bool = False
     stopping: bool = False
     before: WorkDone = field(default_factory=WorkDone)
 

@@ -23,6 +23,7 @@ def service_s(s: EngineState, operator: int, value: int) -> float:
         time = math.exp(it.service_a + it.service_b * random_numbers.normal(s, SERVICE))
     else:
         time = it.service_a + (it.service_b - it.service_a) * random_numbers.uniform(s, SERVICE)
+    time *= it.cost_now
     return time if it.cost_start == NONE else time * at(s.cost, it.cost_start + value).factor
 
 

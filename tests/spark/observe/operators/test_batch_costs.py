@@ -76,3 +76,11 @@ def test_costs_are_unknown_again_until_batches_are_charged():
     assert (costs.busy_s, costs.batch) == (None, Batch(2, 9.0, None, None))
     costs.charge(40, SAMPLE, SLOTS)
     assert costs.batch == Batch(2, 9.0, pytest.approx(1.5), 4)
+
+
+def test_a_cold_batch_never_costs_more_than_it_took():
+    costs = BatchCostCounter(OperatorState("count"))
+    costs.add(record(0.2, 40), is_evidence=False)
+    costs.add(record(10.25, 40))
+    costs.charge(80, SAMPLE, SLOTS)
+    assert costs.batch == Batch(2, pytest.approx(10.45), pytest.approx(0.2 + 10.0), 4)

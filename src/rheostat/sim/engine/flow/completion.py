@@ -7,6 +7,7 @@ from rheostat.sim.engine.grouping import osg
 from rheostat.sim.engine.jit import at, jit
 from rheostat.sim.engine.latency_histogram import BINS, bin_of
 from rheostat.sim.engine.service import substreams
+from rheostat.sim.engine.service.batch_limit import batch_ended
 from rheostat.sim.engine.service.batches import leave_task, trigger
 from rheostat.sim.engine.service.executor_service import start, stop, take_next
 from rheostat.sim.engine.tables.codes import BATCH_GREEDY, NONE, OSG
@@ -34,6 +35,7 @@ def finish_batch(s: EngineState, now: float, operator: int) -> None:
     it = at(s.operators, operator)
     it.batch_count += 1
     it.batch_duration_s += now - it.batch_started
+    batch_ended(s, now, operator)
     it.batch_code = NONE
     it.batch_rows = 0
     i = it.batch_head

@@ -1,4 +1,10 @@
-"""Micro-batches: when the next one starts, which executor gets which row, and when it ends."""
+"""Micro-batches: when the next one starts, which executor gets which row, and when it ends.
+
+Rows that may go anywhere are dealt out in even tasks, and an executor takes the next task when it is free, as on Spark.
+Other groupings choose an executor for each row; on Spark the task of a substream waits for its executor too.
+"""
+
+import math
 
 from rheostat.sim.engine import draw
 from rheostat.sim.engine.calendar import BATCH_END, TRIGGER, push
@@ -8,10 +14,14 @@ from rheostat.sim.engine.grouping.choose import choose
 from rheostat.sim.engine.grouping.executors import server
 from rheostat.sim.engine.jit import at, jit
 from rheostat.sim.engine.service import cores
+from rheostat.sim.engine.service.batch_limit import admitted_rows
 from rheostat.sim.engine.service.batch_shares import book
 from rheostat.sim.engine.service.executor_service import note_service
-from rheostat.sim.engine.tables.codes import BATCH_GREEDY, BY_KEY, NONE
+from rheostat.sim.engine.tables.codes import BATCH_GREEDY, BY_KEY, LOAD_AWARE, NONE, ROUND_ROBIN
 from rheostat.sim.engine.tables.state import EngineState
+
+PARTS_PER_EXECUTOR = 3
+"""Tasks for each executor with load-aware grouping, as on Spark (`rheostat.spark.query.grouping.row_groupings`)."""
 
 
 @jit
@@ -28,30 +38,80 @@ def trigger(s: EngineState, now: float, operator: int) -> None:
 
 @jit
 def start_batch(s: EngineState, now: float, operator: int) -> None:
-    """Take the waiting rows into a batch. It ends when, after the fixed cost, the slowest executor is done."""
+    """Take the waiting rows into a batch. It ends when, after the fixed cost, the last executor is done."""
     it = at(s.operators, operator)
     it.batch_code = NONE
     if it.paused > 0 or it.servers == 0:
         return
     it.batch_started = now
     it.batch_head = it.queue_head
-    it.batch_rows = min(it.queued, it.batch_limit)
+    it.batch_rows = admitted_rows(s, operator)
     if it.grouping == BATCH_GREEDY:
         batch_greedy.assign(s, operator)
-    for _ in range(it.batch_rows):
-        it.batch_tail = it.queue_head
-        _give_to_task(s, it.batch_tail, operator)
-        it.queue_head = at(s.tuples, it.batch_tail).next
+    tasks = _tasks(s, operator)
+    ready = now + _overhead_s(s, operator, tasks)
+    if _is_dealt_in_tasks(s, operator):
+        _deal_tasks(s, ready, operator, tasks)
+    else:
+        for _ in range(it.batch_rows):
+            _give_next(s, operator, choose(s, it.queue_head, operator))
     at(s.tuples, it.batch_tail).next = NONE
     it.queued -= it.batch_rows
-    it.batch_code = push(s, _end(s, now + _overhead_s(s, operator), operator), BATCH_END, operator)
+    it.batch_code = push(s, _end(s, ready, operator), BATCH_END, operator)
 
 
 @jit
-def _give_to_task(s: EngineState, i: int, operator: int) -> None:
-    row = at(s.tuples, i)
-    row.executor = choose(s, i, operator)
-    it = at(s.executors, row.executor)
+def _is_dealt_in_tasks(s: EngineState, operator: int) -> bool:
+    """Whether any executor may take any row."""
+    return at(s.operators, operator).grouping in (ROUND_ROBIN, LOAD_AWARE)
+
+
+@jit
+def _tasks(s: EngineState, operator: int) -> int:
+    it = at(s.operators, operator)
+    if it.batch_tasks > 0:
+        return int(it.batch_tasks)
+    if it.grouping == BY_KEY:
+        return int(it.substreams)
+    return int(it.servers * PARTS_PER_EXECUTOR if it.grouping == LOAD_AWARE else it.servers)
+
+
+@jit
+def _deal_tasks(s: EngineState, ready: float, operator: int, tasks: int) -> None:
+    """Give even parts of the batch, one after the other, to the executor that is free first."""
+    rows = at(s.operators, operator).batch_rows
+    for task in range(tasks):
+        count = rows * (task + 1) // tasks - rows * task // tasks
+        if count > 0:
+            executor = _first_free(s, ready, operator)
+            for _ in range(count):
+                _give_next(s, operator, executor)
+
+
+@jit
+def _first_free(s: EngineState, ready: float, operator: int) -> int:
+    """The executor that is done first with what it has; of several, the next in turn."""
+    it = at(s.operators, operator)
+    first, first_s = 0, math.inf
+    for step in range(it.servers):
+        position = (it.turn + step) % it.servers
+        each = at(s.executors, server(s, operator, position))
+        free_s = max(ready, each.free_at, each.away_until) + each.extra_s + each.work_s
+        if free_s < first_s:
+            first, first_s = position, free_s
+    it.turn = first + 1
+    return server(s, operator, first)
+
+
+@jit
+def _give_next(s: EngineState, operator: int, executor: int) -> None:
+    """Move the next waiting row into the batch, as work of `executor`."""
+    operator_ = at(s.operators, operator)
+    operator_.batch_tail = operator_.queue_head
+    row = at(s.tuples, operator_.batch_tail)
+    operator_.queue_head = row.next
+    row.executor = executor
+    it = at(s.executors, executor)
     work = draw.service_s(s, operator, row.value) + receiving_s(s, row.sender, row.executor)
     time = work / it.speed
     row.service_s = time
@@ -73,12 +133,9 @@ def leave_task(s: EngineState, executor: int) -> None:
 
 
 @jit
-def _overhead_s(s: EngineState, operator: int) -> float:
+def _overhead_s(s: EngineState, operator: int, tasks: int) -> float:
     """The fixed cost of the batch, before its work: c0 + c1·tasks."""
     it = at(s.operators, operator)
-    tasks = it.batch_tasks
-    if tasks == 0:
-        tasks = it.substreams if it.grouping == BY_KEY else it.servers
     fixed = it.batch_fixed_s + it.batch_task_s * tasks
     it.batch_overhead_s += fixed
     it.batch_task_count += tasks

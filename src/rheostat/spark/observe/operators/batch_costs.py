@@ -23,23 +23,22 @@ class BatchCostCounter:
         self._busy_s = before.busy_s or 0.0
         self._is_sampled = False
         self._pending: deque[BatchRecord] = deque(maxlen=_MOST_PENDING)
-        self._cold = 0
+        self._cold_s: list[float] = []
         self._warm, self._warm_fixed_s = 0, 0.0
 
     def add(self, batch: BatchRecord, *, is_evidence: bool = True) -> None:
-        """Add a committed batch. One that is no evidence has the fixed cost of the others."""
+        """Add a committed batch. One that is no evidence has the fixed cost of the others, or less if it was short."""
         self._count += 1
         self._duration_s += batch.duration_s
         if is_evidence:
             self._pending.append(batch)
         else:
-            self._cold += 1
+            self._cold_s.append(batch.duration_s)
 
     def last_is_no_evidence(self) -> None:
         """The batch added last turned out to be none."""
         if self._pending:
-            self._pending.pop()
-            self._cold += 1
+            self._cold_s.append(self._pending.pop().duration_s)
 
     def charge(self, rows: int, sample: SampledWork, slots: Mapping[str, int]) -> None:
         """Charge the batches added since the last time, which had `rows`, as much as `sample` for each row.
@@ -48,7 +47,7 @@ class BatchCostCounter:
         executor decides how long a batch works; the rest of its duration is its fixed cost.
         """
         self._is_sampled = True
-        batches = len(self._pending) + self._cold
+        batches = len(self._pending) + len(self._cold_s)
         work_s = [worked_s / max(1, slots.get(executor, 1)) for executor, worked_s in sample.worked_s.items()]
         if rows or batches:
             self._busy_s += sum(work_s) * sample.ratio(rows)
@@ -56,9 +55,10 @@ class BatchCostCounter:
         for batch in self._pending:
             self._charge_fixed(max(0.0, batch.duration_s - longest_s * sample.ratio(batch.row_count)))
         self._tasks += batches * sample.tasks.count
-        self._fixed_s += self._cold * self._warm_fixed_s / self._warm if self._warm else 0.0
+        warm_fixed_s = self._warm_fixed_s / self._warm if self._warm else 0.0
+        self._fixed_s += sum(min(duration_s, warm_fixed_s) for duration_s in self._cold_s)
         self._pending.clear()
-        self._cold = 0
+        self._cold_s.clear()
 
     def suspend(self) -> None:
         """What batches cost is unknown until some are charged again."""

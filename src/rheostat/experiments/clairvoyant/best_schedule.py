@@ -1,0 +1,123 @@
+"""Best schedule: the cheapest one found, with the future known, that meets the SLA when it is run on the simulator.
+
+Three families of schedules are tried. "work" serves more work than there is, "latency" keeps a shorter latency than is
+asked for by the queueing models, both as cheaply as start-up times allow, and "flat" keeps the largest size of the
+latter all the time. In each family the least headroom that is enough is found by bisection. The cheapest schedule of
+all is then improved step by step: a block of constant size loses an executor, comes later, or ends earlier. A change
+stays if the SLA is still met and less is paid. The number of runs is limited; nothing else is random.
+"""
+
+import math
+from collections.abc import Callable
+
+import msgspec
+
+from rheostat.duration import seconds
+from rheostat.experiments.clairvoyant.cheaper_schedules import Change, cheaper
+from rheostat.experiments.clairvoyant.planned_sizes import FAMILIES, planned_sizes
+from rheostat.experiments.clairvoyant.schedule import Schedule, Sizes, requested_steps
+from rheostat.experiments.clairvoyant.steady_size import SteadySizes
+from rheostat.experiments.scenario import Scenario
+from rheostat.experiments.simulate import simulate
+
+TARGET = 0.99
+"""The share of windows in which the SLA has to be met."""
+
+RUNS = 40
+
+_HEADROOMS = (1.0, 4.0)
+_BISECTIONS = 4
+
+
+class FoundSchedule(msgspec.Struct, frozen=True):
+    """A schedule that was run: its steps by operator, what it paid, and in what share of windows it met the SLA."""
+
+    executor_seconds: float
+    success_rate: float
+    sizes: dict[str, tuple[tuple[float, int], ...]]
+    runs: int = 0
+
+    @property
+    def is_met(self) -> bool:
+        return self.success_rate >= TARGET
+
+
+def best_schedule(
+    scenario: Scenario, seed: int = 0, *, runs: int = RUNS, progress: Callable[[int], None] | None = None
+) -> FoundSchedule:
+    """The cheapest schedule found with so many runs; that with the highest success if none meets the SLA.
+
+    `progress` is called with the number of runs so far.
+    """
+    search = _Search(scenario, seed, runs, progress)
+    for family in FAMILIES:
+        search.bisect(family)
+    search.improve()
+    return msgspec.structs.replace(search.best, runs=search.runs)
+
+
+class _Search:
+    """Runs schedules and remembers the best of them."""
+
+    def __init__(self, scenario: Scenario, seed: int, limit: int, progress: Callable[[int], None] | None) -> None:
+        self._scenario, self._seed, self._limit, self._progress = scenario, seed, max(1, limit), progress
+        self._steady = SteadySizes(scenario)
+        self._tried: dict[str, FoundSchedule] = {}
+        self.runs = 0
+
+    @property
+    def best(self) -> FoundSchedule:
+        met = [found for found in self._tried.values() if found.is_met]
+        if met:
+            return min(met, key=lambda found: found.executor_seconds)
+        return max(self._tried.values(), key=lambda found: (found.success_rate, -found.executor_seconds))
+
+    def bisect(self, family: str) -> None:
+        """Find the least headroom that is enough for the schedules of one family."""
+        low, high = _HEADROOMS
+        if self._is_enough(family, low) or not self._is_enough(family, high):
+            return
+        for _ in range(_BISECTIONS):
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if self._is_enough(family, middle) else (middle, high)
+
+    def improve(self) -> None:
+        """Try cheaper neighbours of the best schedule, those that save most first; a change that failed is not tried
+        again, because with less elsewhere it would fail all the more."""
+        failed: set[Change] = set()
+        while self.best.is_met:
+            before = self.best
+            changes = cheaper(before.sizes, self._scenario, failed)
+            if not changes or self._run(changes[0].applied(before.sizes)) is None:
+                return
+            if self.best is before:
+                failed.add(changes[0])
+
+    def _is_enough(self, family: str, headroom: float) -> bool:
+        found = self._run(self._planned(family, headroom))
+        return found is not None and found.is_met
+
+    def _planned(self, family: str, headroom: float) -> Sizes:
+        cluster, slot_s = self._scenario.model.cluster, self._scenario.loop.period_s
+        start_s = seconds(cluster.start, "start") + seconds(cluster.warm_up, "warm_up")
+        start = math.ceil(start_s / slot_s - 1e-9) + 1
+        return {
+            str(name): requested_steps(
+                planned_sizes(self._scenario, self._steady, name, family, headroom, start), start, slot_s
+            )
+            for name in self._scenario.model.topology.operators
+        }
+
+    def _run(self, sizes: Sizes) -> FoundSchedule | None:
+        """None if there are no runs left."""
+        key = repr(sizes)
+        if key in self._tried:
+            return self._tried[key]
+        if self.runs >= self._limit:
+            return None
+        result = simulate(self._scenario, Schedule, {"sizes": sizes}, seed=self._seed)
+        self._tried[key] = FoundSchedule(result.executor_seconds, result.success_rate or 0.0, dict(sizes))
+        self.runs += 1
+        if self._progress is not None:
+            self._progress(self.runs)
+        return self._tried[key]

@@ -1,0 +1,117 @@
+"""Present knower: a controller that knows the exact present load and the model, and nothing of the future.
+
+It bounds what a policy can gain by better measurement: what is left to the clairvoyant is forecasting. At each turn an
+operator gets the executors that keep, by the queueing models, a latency `headroom` times shorter than the SLA's at the
+present input, or as many as work off, within the latency of the SLA, the backlog beyond what that latency allows. What
+it wants falls only after a start-up time, so that an executor that is soon needed again is not started twice.
+"""
+
+import math
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Annotated, ClassVar
+
+import msgspec
+
+from rheostat.decision import Decision
+from rheostat.describe import resize
+from rheostat.duration import seconds
+from rheostat.experiments.clairvoyant.best_schedule import TARGET
+from rheostat.experiments.clairvoyant.steady_size import SteadySizes
+from rheostat.experiments.needed_executors import operator_rates
+from rheostat.experiments.scenario import Scenario
+from rheostat.experiments.simulate import simulate
+from rheostat.names import OperatorName, PoolName
+from rheostat.policies.observation import SETTLING, Observation, PoolView
+from rheostat.policies.policy import Policy, PolicyOptions
+from rheostat.policies.within_budget import within_budget
+from rheostat.sla import Goal
+
+HEADROOMS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
+
+
+class PresentKnowerOptions(PolicyOptions, frozen=True, kw_only=True):
+    """Options of a controller that knows the present."""
+
+    headroom: Annotated[
+        float,
+        msgspec.Meta(
+            ge=1,
+            description="Latency of the SLA over the one that is planned for. Raise it for a higher success rate at a "
+            "higher price.",
+        ),
+    ] = 1.25
+
+
+class PresentKnower(Policy[PresentKnowerOptions]):
+    """Sizes pools for the true present load; made for one scenario by `present_knower`."""
+
+    summary = "knows the present load and the model, not the future"
+    scenario: ClassVar[Scenario]
+
+    def __init__(self, goal: Goal, options: PresentKnowerOptions | None = None) -> None:
+        super().__init__(goal, options)
+        model = self.scenario.model
+        self._steady = SteadySizes(self.scenario)
+        self._keep_s = seconds(model.cluster.start, "start") + seconds(model.cluster.warm_up, "warm_up")
+        self._latency_s = min((sla.latency_s for sla in goal.slas), default=1.0)
+        self._wanted: dict[PoolName, deque[tuple[float, float]]] = {}
+
+    def decide(self, observation: Observation) -> Sequence[Decision]:
+        """One decision for each pool."""
+        time_s, model = observation.snapshot.time_s, self.scenario.model
+        rates = operator_rates(model, {n: model.source(n).load.rate_at(time_s) for n in model.topology.sources})
+        needs = {
+            name: sum(self._need(observation, operator, rates[operator]) for operator in pool.operators)
+            for name, pool in observation.pools.items()
+        }
+        wanted = {name: self._kept(name, math.ceil(need - 1e-9), time_s) for name, need in needs.items()}
+        sizes = within_budget(observation, {n: w for n, w in wanted.items() if not observation.pools[n].settling})
+        return [_decision(pool, needs[name], sizes.get(name)) for name, pool in observation.pools.items()]
+
+    def _need(self, observation: Observation, name: OperatorName, rate: float) -> float:
+        """Executors for the present input, and for the backlog that is too long."""
+        record_s, state = self._steady.loads.record_s(name), observation.snapshot.operators.get(name)
+        work, queued = rate * record_s, (state.queued or 0) if state is not None else 0
+        late = max(0.0, queued * record_s - work * self._latency_s)
+        steady = self._steady.size(name, rate, self._steady.latency_s(name) / self.options.headroom)
+        return max(steady, work + late / self._latency_s)
+
+    def _kept(self, pool: PoolName, wanted: float, time_s: float) -> float:
+        recent = self._wanted.setdefault(pool, deque())
+        recent.append((time_s, wanted))
+        while recent[0][0] < time_s - self._keep_s:
+            recent.popleft()
+        return max(number for _, number in recent)
+
+
+def present_knower(scenario: Scenario) -> type[PresentKnower]:
+    """The controller for one scenario, to be given to `simulate`."""
+    return type("PresentKnowerOfScenario", (PresentKnower,), {"scenario": scenario, "name": "present-knower"})
+
+
+class FrontierPoint(msgspec.Struct, frozen=True):
+    """What one headroom paid and achieved."""
+
+    headroom: float
+    executor_seconds: float
+    success_rate: float
+
+    @property
+    def is_met(self) -> bool:
+        return self.success_rate >= TARGET
+
+
+def causal_frontier(scenario: Scenario, seed: int = 0, headrooms: Iterable[float] = HEADROOMS) -> list[FrontierPoint]:
+    """One run for each headroom: success against cost without knowledge of the future."""
+    policy, points = present_knower(scenario), []
+    for headroom in headrooms:
+        result = simulate(scenario, policy, {"headroom": headroom}, seed=seed)
+        points.append(FrontierPoint(headroom, result.executor_seconds, result.success_rate or 0.0))
+    return points
+
+
+def _decision(pool: PoolView, need: float, size: int | None) -> Decision:
+    if size is None:
+        return pool.hold(SETTLING)
+    return pool.scale(size, f"{need:.2f} executors are needed now: {resize(pool.size, size)}")

@@ -1,0 +1,1 @@
+"""Flink: the rule of the Flink Kubernetes operator's autoscaler (see `policy`)."""

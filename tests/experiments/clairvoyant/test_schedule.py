@@ -1,0 +1,51 @@
+import pytest
+from one_operator import scenario
+
+from rheostat.experiments.clairvoyant.cheaper_schedules import Change, cheaper, merged
+from rheostat.experiments.clairvoyant.schedule import Schedule, requested_steps, size_at, total_s
+from rheostat.experiments.simulate import simulate
+
+
+@pytest.mark.parametrize(("time_s", "size"), [(0, 2), (9.9, 2), (10, 4), (10 - 1e-9, 4), (19, 4), (20, 1), (99, 1)])
+def test_a_size_holds_until_the_next_step(time_s, size):
+    assert size_at(((0.0, 2), (10.0, 4), (20.0, 1)), time_s) == size
+
+
+def test_executors_are_requested_ahead_and_leave_when_they_are_not_needed():
+    assert requested_steps([1, 1, 1, 3, 3, 1, 1], 2, 5.0) == ((0.0, 1), (5.0, 3), (25.0, 1))
+
+
+def test_executors_that_are_soon_needed_again_stay():
+    assert requested_steps([3, 1, 3, 1, 1, 1], 2, 1.0) == ((0.0, 3), (3.0, 1))
+
+
+def test_the_price_of_a_table():
+    assert total_s({"a": ((0.0, 2), (10.0, 4)), "b": ((0.0, 1),)}, 30.0) == 20 + 80 + 30
+
+
+def test_the_simulator_follows_it():
+    result = simulate(scenario(100), Schedule, {"sizes": {"work": ((0.0, 1), (100.0, 3), (150.0, 1))}})
+    assert result.policy == "schedule"
+    assert result.executor_seconds == pytest.approx(100 + 150 + 50, abs=4)
+    assert result.mean_executors == pytest.approx((100 + 150 + 50 - 2 * 5) / 200, abs=0.02)
+
+
+def test_the_budget_bounds_it():
+    result = simulate(scenario(100, total=2), Schedule, {"sizes": {"work": ((0.0, 5),)}})
+    assert result.mean_executors == 2
+
+
+def test_cheaper_neighbours_save_most_first():
+    sizes = {"work": ((0.0, 1), (100.0, 3), (150.0, 1))}
+    changes = cheaper(sizes, scenario(100))
+    assert changes == [
+        Change("work", 100.0, 0.0, -1),
+        Change("work", 150.0, -1.0, 0),
+        Change("work", 100.0, 1.0, 0),
+    ]
+    assert changes[1].applied(sizes) == {"work": ((0.0, 1), (100.0, 3), (149.0, 1))}
+    assert cheaper(sizes, scenario(100), without=changes[:2]) == changes[2:]
+
+
+def test_steps_that_change_nothing_are_left_out():
+    assert merged([(0.0, 2), (5.0, 2), (9.0, 3), (9.0, 1), (12.0, 2), (11.0, 1)]) == ((0.0, 2), (9.0, 1))
