@@ -296,6 +296,7 @@ for name, counts in json.loads(sys.argv[1]).items():
 """Prints the rows of each result, once there are so many. The session is not shared: it is busy with Python workers."""
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_the_topologies_that_are_shown_have_the_results_that_are_described(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("\n\n".join(samples(DOCS / "topologies.md", "python")))

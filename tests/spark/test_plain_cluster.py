@@ -245,6 +245,7 @@ def test_a_topology_runs_on_it_and_its_results_are_those_of_a_batch_job(plain, r
     assert completed(tmp_path / "run") == {"celsius": len(rows), "summary": sum(row.value >= 0 for row in rows)}
 
 
+@pytest.mark.slow
 def test_a_topology_that_is_terminated_when_it_is_done_has_exact_results(plain, rows, tmp_path):
     found, expected = tmp_path / "run" / "results" / "summary", batch_job(rows)
 
