@@ -248,6 +248,7 @@ def test_the_first_pipeline_is_simulated_as_shown(tmp_path: Path) -> None:
     assert run_shell(samples(page, "sh")[-1], tmp_path).count("100.00 %") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_the_driver_of_an_existing_application_runs_dry_on_this_machine(tmp_path: Path) -> None:
     page = DOCS / "existing-application.md"

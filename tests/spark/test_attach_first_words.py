@@ -15,7 +15,7 @@ CALM_TURNS = 5
 """Turns of a second that are watched after the last word."""
 
 
-@pytest.mark.parametrize("policy", ["threshold", "drs"])
+@pytest.mark.parametrize("policy", ["threshold", pytest.param("drs", marks=pytest.mark.slow)])
 def test_five_words_lead_to_no_scale_out(spark, tmp_path, eventually, policy):
     inbox = tmp_path / "words"
     inbox.mkdir()

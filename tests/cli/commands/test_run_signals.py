@@ -82,6 +82,7 @@ def test_a_signal_ends_the_run_when_the_batch_under_way_is_committed(
     assert sorted(int(text) for text in results["text"].to_pylist()) == list(range(ROWS))
 
 
+@pytest.mark.slow
 def test_a_second_signal_does_not_wait_for_the_batch(begun_run, tmp_path: Path) -> None:
     process = begun_run(5.0)
     process.send_signal(signal.SIGINT)

@@ -18,7 +18,7 @@ CALM_TURNS = 10
 """Turns of a second that are watched after the last word."""
 
 
-@pytest.mark.parametrize("policy", ["threshold", "drs"])
+@pytest.mark.parametrize("policy", ["threshold", pytest.param("drs", marks=pytest.mark.slow)])
 def test_five_words_lead_to_no_scale_out(free, tmp_path, eventually, policy):
     inbox, history = tmp_path / "sentences", RunHistory()
     inbox.mkdir()
