@@ -15,7 +15,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Self, TypedDict
+from typing import Any, Self, TypedDict, Unpack
 
 from pyspark.sql import SparkSession
 
@@ -169,45 +169,18 @@ def start(
         return Pipeline(running, controller, log, undo.pop_all())
 
 
-def run(
-    topology: Topology,
-    *,
-    for_: Duration | None = None,
-    sla: str | SLA | Sequence[SLA] = (),
-    policy: str | type[Policy] = DEFAULT_POLICY,
-    options: Mapping[str, Any] | None = None,
-    budget: Budget | None = None,
-    plan: Plan | None = None,
-    directory: Path | str = "rheostat-run",
-    sinks: Mapping[str, Sink | Path | str] | None = None,
-    on: SparkPlace | None = None,
-    loop: LoopOptions | None = None,
-    listeners: Sequence[Listener] = (),
-) -> None:
+def run(topology: Topology, *, for_: Duration | None = None, **options: Unpack[StartOptions]) -> None:
     """Start `topology` as `start` does, and stop it after `for_`, on Ctrl-C or SIGTERM, or when a query fails.
 
     After a signal it raises `SystemExit` with status 130 (SIGINT) or 143 (SIGTERM), once running batches have finished
     or a minute has passed; a second signal does not wait for them. An operator that never ran is an error.
     """
-    pipeline = start(
-        topology,
-        sla=sla,
-        policy=policy,
-        options=options,
-        budget=budget,
-        plan=plan,
-        directory=directory,
-        sinks=sinks,
-        on=on,
-        loop=loop,
-        listeners=listeners,
-    )
-    with pipeline:
+    with start(topology, **options) as pipeline:
         status = pipeline.wait_for_stop(for_)
         if status:
             _LOG.warning("stopping when the running batches have finished; a second signal stops at once")
     if status:
-        _LOG.warning("stopped; run it again with directory %s to continue from here", directory)
+        _LOG.warning("stopped; run it again with directory %s to continue from here", pipeline.runtime.directory.path)
         raise SystemExit(status)
     pipeline.check_all_ran()
 

@@ -61,6 +61,16 @@ def test_without_a_plan_it_starts_with_the_least_executors_of_the_budget():
     assert (loop.plan.size("split"), loop.plan.size("count")) == (1, 3)
 
 
+def test_a_smaller_budget_is_in_the_journal_before_the_plan_follows_it():
+    plant, journal = FakePlant(TOPOLOGY, plan=Plan.initial(TOPOLOGY, 5)), Journal()
+    loop = controller(plant, Scripted(), journal=journal, plan=Plan.initial(TOPOLOGY, 5))
+    loop.change_budget(Budget(total=7))
+    assert loop.plan.total == 7
+    assert journal.resume(TOPOLOGY).plan == loop.plan
+    turns(loop, plant, 1)
+    assert plant.applied[-1] == loop.plan
+
+
 def test_a_goal_for_another_topology_than_the_plants_is_refused():
     other = Topology("other", [Source("in"), Operator("x", inputs="in")])
     with pytest.raises(ConfigError, match="the plant runs topology 'other', the goal is for 't'"):

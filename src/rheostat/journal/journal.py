@@ -93,7 +93,7 @@ class Journal:
             )
 
     def adopt(self, time_s: float, plan: Plan) -> None:
-        """Record a plan that nobody decided: it says what runs already."""
+        """Record a plan that no policy decided: what runs already, or what a smaller budget allows."""
         with self._file.transaction(durable=True) as connection:
             _insert(connection, "plans", revision=plan.revision, time_s=time_s, action=0, body=_encode(plan))
 

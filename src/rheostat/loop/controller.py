@@ -98,8 +98,11 @@ class Controller:
 
     def change_budget(self, budget: Budget) -> None:
         """Use another budget from the next turn on. If the plan has more executors, the largest pools scale in then."""
-        self.goal = replace(self.goal, budget=budget)
-        self._plan = _within_total(self.plan, self.goal)
+        goal = replace(self.goal, budget=budget)
+        plan = _within_total(self.plan, goal)
+        if plan != self.plan:
+            self._journal.adopt(self._plant.clock.now(), plan)
+        self.goal, self._plan = goal, plan
 
     def stop(self) -> None:
         """End `run` after the present turn, from any thread. A stopped controller does not run again."""

@@ -1,6 +1,7 @@
 """Observation: what a policy decides on, pool by pool and as a whole."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -132,6 +133,16 @@ class Observation(msgspec.Struct, frozen=True, dict=True):
     def most_executors(self) -> float:
         """How many executors all pools together may have; infinite without a bound."""
         return self.plan.total + self.spare
+
+    def decide_each(self, judge: Callable[[PoolView, float], Decision]) -> list[Decision]:
+        """What `judge` decides about each pool, in the order of the plan, given what is left of `spare` by then."""
+        spare = self.spare
+        decisions: list[Decision] = []
+        for pool in self.pools.values():
+            decision = judge(pool, spare)
+            spare -= decision.executors - pool.size if isinstance(decision, Scale) else 0
+            decisions.append(decision)
+        return decisions
 
     def hold_all(self, reason: str) -> list[Decision]:
         """A hold for every pool."""

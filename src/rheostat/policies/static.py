@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 
-from rheostat.decision import Decision, Scale
+from rheostat.decision import Decision
 from rheostat.describe import executors, resize
 from rheostat.errors import ConfigError
 from rheostat.names import OperatorName
@@ -37,13 +37,7 @@ class Static(Policy[StaticOptions]):
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool: the largest number that is configured for one of its operators."""
-        spare = observation.spare
-        decisions: list[Decision] = []
-        for pool in observation.pools.values():
-            decision = self._keep(pool, spare)
-            spare -= decision.executors - pool.size if isinstance(decision, Scale) else 0
-            decisions.append(decision)
-        return decisions
+        return observation.decide_each(self._keep)
 
     def _keep(self, pool: PoolView, spare: float) -> Decision:
         configured = [self._wanted[operator] for operator in pool.operators if operator in self._wanted]

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import msgspec
 
-from rheostat.decision import Decision, Scale
+from rheostat.decision import Decision
 from rheostat.describe import executors, resize
 from rheostat.errors import ConfigError
 from rheostat.policies.observation import SETTLING, Observation, PoolView
@@ -48,13 +48,10 @@ class Threshold(Policy[ThresholdOptions]):
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool."""
-        spare = observation.spare
-        decisions: list[Decision] = []
-        for pool in observation.pools.values():
-            decision = self._judge(pool, observation.measures.operators[pool.operators[0]].utilisation, spare)
-            spare -= decision.executors - pool.size if isinstance(decision, Scale) else 0
-            decisions.append(decision)
-        return decisions
+        measured = observation.measures.operators
+        return observation.decide_each(
+            lambda pool, spare: self._judge(pool, measured[pool.operators[0]].utilisation, spare)
+        )
 
     def _judge(self, pool: PoolView, utilisation: float | None, spare: float) -> Decision:
         if pool.settling:

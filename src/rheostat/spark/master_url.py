@@ -22,18 +22,31 @@ def check_master(url: str) -> None:
         )
 
 
+def standalone_masters(url: str) -> list[tuple[str, int]]:
+    """Host and port of each standalone master in `url` (`spark://a:7077,b:7077`); none for other kinds of master."""
+    addresses = url.removeprefix(_STANDALONE).split(",") if url.startswith(_STANDALONE) else []
+    return [_host_and_port(address, url) for address in addresses]
+
+
+def why_unreachable(host: str, port: int) -> str | None:
+    """Why no connection can be made to a master, or None."""
+    try:
+        socket.create_connection((host, port), _CONNECT_TIMEOUT_S).close()
+    except TimeoutError:
+        return f"{host}:{port} does not answer within {human(_CONNECT_TIMEOUT_S)}"
+    except OSError as error:
+        return f"{host}:{port} cannot be reached ({error.strerror or error})"
+    return None
+
+
 def _check_standalone(url: str) -> None:
-    """One of several masters (`spark://a:7077,b:7077`) is enough: the others are on standby."""
+    """One of several masters is enough: the others are on standby."""
     why_not: list[str] = []
-    for address in url.removeprefix(_STANDALONE).split(","):
-        host, port = _host_and_port(address, url)
-        try:
-            socket.create_connection((host, port), _CONNECT_TIMEOUT_S).close()
+    for host, port in standalone_masters(url):
+        why = why_unreachable(host, port)
+        if why is None:
             return
-        except TimeoutError:
-            why_not.append(f"{address} does not answer within {human(_CONNECT_TIMEOUT_S)}")
-        except OSError as error:
-            why_not.append(f"{address} cannot be reached ({error.strerror or error})")
+        why_not.append(why)
     raise PlantError(f"master {url}: {'; '.join(why_not)}: check host and port, and that the master runs")
 
 

@@ -13,7 +13,7 @@ from rheostat.plan import Plan
 from rheostat.policies.observation import Observation
 from rheostat.policies.pasps.input_samples import InputSamples
 from rheostat.policies.pasps.measured_times import ExecutionTimes
-from rheostat.policies.pasps.replicas import ReplicaNeed, load, within_budget
+from rheostat.policies.pasps.replicas import ReplicaNeed, load, replicas_within_budget
 from rheostat.policies.pasps.stream_shares import StreamShares
 from rheostat.snapshot import OperatorState, Snapshot, StreamState
 from rheostat.topology import Operator, Source, Topology
@@ -221,7 +221,7 @@ LOADS = st.lists(st.floats(0.01, 6), min_size=1, max_size=4)
 @given(loads=LOADS, total=st.integers(4, 12))
 def test_a_short_budget_keeps_the_fullest_pool_as_little_full_as_possible(loads: list[float], total: int) -> None:
     needs = [ReplicaNeed(load) for load in loads]
-    given_out = within_budget(needs, total)
+    given_out = replicas_within_budget(needs, total)
     wanted = [need.replicas for need in needs]
     assert sum(given_out) == min(total, sum(wanted))
 

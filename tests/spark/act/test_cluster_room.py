@@ -92,6 +92,22 @@ def test_executors_of_an_application_that_just_ended_are_waited_for(monkeypatch)
     assert next(rooms, None) is None
 
 
+@pytest.fixture
+def unread(monkeypatch):
+    """Requests for the page of a master that is behind a firewall."""
+    asked = []
+    monkeypatch.setattr(cluster_room, "read_master_page", lambda url, timeout_s: asked.append((url, timeout_s)))
+    return asked
+
+
+@pytest.mark.spark
+def test_a_page_that_does_not_answer_is_not_asked_for_in_every_step(spark, unread):
+    room = StandaloneRoom(spark, SIZE)
+    assert [room.read() for _ in range(5)] == [None] * 5
+    [(_, timeout_s)] = unread
+    assert timeout_s <= 2.0
+
+
 @pytest.mark.spark
 def test_the_master_of_a_session_tells_its_room(spark):
     size = executor_size(spark)

@@ -6,7 +6,7 @@ is taken to have a core of its own.
 
 from collections.abc import Sequence
 
-from rheostat.decision import Decision, Scale
+from rheostat.decision import Decision
 from rheostat.describe import executors, resize
 from rheostat.names import PoolName
 from rheostat.policies.dabs.monitor import Iteration, IterationMonitor
@@ -52,16 +52,14 @@ class Dabs(Policy[DabsOptions]):
             outlook = self._outlooks.after(iteration)
         except NotMeasuredError as missing:
             return observation.hold_all(str(missing))
-        spare = observation.spare
-        decisions: list[Decision] = []
-        for pool in observation.pools.values():
+
+        def judge(pool: PoolView, spare: float) -> Decision:
             try:
-                decision = self._judge(pool, outlook.of(pool), iteration, spare)
+                return self._judge(pool, outlook.of(pool), iteration, spare)
             except NotMeasuredError as missing:
-                decision = pool.hold(str(missing))
-            spare -= decision.executors - pool.size if isinstance(decision, Scale) else 0
-            decisions.append(decision)
-        return decisions
+                return pool.hold(str(missing))
+
+        return observation.decide_each(judge)
 
     def _judge(self, pool: PoolView, it: PoolNeed, iteration: Iteration, spare: float) -> Decision:
         expected = _expected(it)

@@ -20,7 +20,7 @@ from rheostat.policies.observation import SETTLING, Observation, PoolView
 from rheostat.policies.pasps.input_samples import InputSamples
 from rheostat.policies.pasps.measured_times import ExecutionTimes, StartTimes
 from rheostat.policies.pasps.options import PaSpsOptions, PspsOptions
-from rheostat.policies.pasps.replicas import ReplicaNeed, load, within_budget
+from rheostat.policies.pasps.replicas import ReplicaNeed, load, replicas_within_budget
 from rheostat.policies.pasps.stream_shares import StreamShares
 from rheostat.policies.policy import Policy
 from rheostat.policies.regroup import regroups
@@ -94,7 +94,7 @@ class ReplicasByForecast(Policy[AnyPspsOptions]):
         pools = list(observation.pools.values())
         loads = [self._load(pool, events) for pool in pools]
         needs = [self._need(pool, load) for pool, load in zip(pools, loads, strict=True)]
-        given = within_budget(needs, observation.most_executors)
+        given = replicas_within_budget(needs, observation.most_executors)
         return [self._decision(pool, load, count, why) for pool, load, count in zip(pools, loads, given, strict=True)]
 
     def _load(self, pool: PoolView, events: dict[OperatorName, float]) -> float | None:

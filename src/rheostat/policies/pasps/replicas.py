@@ -28,7 +28,7 @@ def load(events: float, execution_time_s: float, td_s: float) -> float:
     return events * execution_time_s / td_s
 
 
-def within_budget(needs: Sequence[ReplicaNeed], total: float) -> list[int]:
+def replicas_within_budget(needs: Sequence[ReplicaNeed], total: float) -> list[int]:
     """The replicas of each pool; when `total` is less than all need, the pool with the most work for each of its
     executors is served first."""
     wanted = [need.replicas for need in needs]

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from rheostat.decision import Decision, Scale
+from rheostat.decision import Decision
 from rheostat.describe import executors, resize
 from rheostat.policies.observation import SETTLING, Observation, PoolView
 from rheostat.policies.policy import Policy, PolicyOptions, Smoothing
@@ -41,13 +41,7 @@ class QLearning(Policy[QLearningOptions]):
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool."""
-        spare = observation.spare
-        decisions: list[Decision] = []
-        for pool in observation.pools.values():
-            decision = self._judge(pool, observation, spare)
-            spare -= decision.executors - pool.size if isinstance(decision, Scale) else 0
-            decisions.append(decision)
-        return decisions
+        return observation.decide_each(lambda pool, spare: self._judge(pool, observation, spare))
 
     def _judge(self, pool: PoolView, observation: Observation, spare: float) -> Decision:
         learned = [name for name in pool.operators if name in self._table]

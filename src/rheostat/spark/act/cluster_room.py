@@ -6,6 +6,7 @@ The master answers the driver's own protocol with the port of its page, and the 
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -17,13 +18,17 @@ from rheostat.plan import Plan
 from rheostat.sla import Budget
 from rheostat.spark.act.actuators.resource_profiles import ExecutorSize
 from rheostat.spark.cluster.master_page import MasterPage, read_master_page
+from rheostat.spark.master_url import standalone_masters, why_unreachable
 
-_MASTER_PREFIX = "spark://"
 _PORTS_REQUEST = "org.apache.spark.deploy.master.MasterMessages$BoundPortsRequest$"
 _PORTS_ANSWER = "org.apache.spark.deploy.master.MasterMessages$BoundPortsResponse"
 _ROOM_TIMEOUT_S = 10.0
 _MAX_AGE_S = 1.0
 """How old an answer may be: workers come and go rarely, and the reconciler asks ten times a second."""
+
+_PAGE_TIMEOUT_S = 2.0
+_RETRY_S = 60.0
+"""A page behind a firewall is asked for rarely: the reconciler waits for the answer."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -73,36 +78,35 @@ class StandaloneRoom:
     def __init__(self, spark: SparkSession, size: ExecutorSize) -> None:
         context = spark.sparkContext
         self._size, self._application_id = size, str(context.applicationId)
-        self._web_urls = _web_urls(spark) if str(context.master).startswith(_MASTER_PREFIX) else []
+        self._web_urls = _web_urls(spark)
         limit = context.getConf().get("spark.cores.max")
         self._cores_max = int(limit) // size.cores if limit and self._web_urls else None
-        self._read_s = -_MAX_AGE_S
+        self._ask_from_s = 0.0
         self._room: int | None = None
 
     def read(self, larger_by: int = 0) -> int | None:
         """How many executors the application can have in all; None when nobody answers."""
-        if time.monotonic() - self._read_s >= _MAX_AGE_S:
-            self._room, self._read_s = self._ask(larger_by), time.monotonic()
+        if time.monotonic() >= self._ask_from_s:
+            page = self._page()
+            self._ask_from_s = time.monotonic() + (_RETRY_S if page is None else _MAX_AGE_S)
+            known = [] if page is None else [room_on(page, self._application_id, self._size, larger_by)]
+            limits = known if self._cores_max is None else [*known, self._cores_max]
+            self._room = min(limits, default=None)
         return self._room
 
-    def _ask(self, larger_by: int) -> int | None:
-        for url in self._web_urls:
-            page = read_master_page(url)
-            if page is not None and page.status == "ALIVE":
-                room = room_on(page, self._application_id, self._size, larger_by)
-                return room if self._cores_max is None else min(room, self._cores_max)
-        return self._cores_max
+    def _page(self) -> MasterPage | None:
+        """Of the master that is not on standby."""
+        pages = (read_master_page(url, _PAGE_TIMEOUT_S) for url in self._web_urls)
+        return next((page for page in pages if page is not None and page.status == "ALIVE"), None)
 
 
 def _web_urls(spark: SparkSession) -> list[str]:
-    """The pages of all masters; one that does not answer is left out."""
+    """The pages of all standalone masters. Spark would wait two minutes for one that does not answer."""
     urls = []
-    for address in str(spark.sparkContext.master).removeprefix(_MASTER_PREFIX).split(","):
-        host, _, port = address.rpartition(":")
-        try:
-            urls.append(f"http://{host}:{_web_port(spark, host, int(port))}")
-        except (Py4JError, ValueError):
-            continue
+    for host, port in standalone_masters(str(spark.sparkContext.master)):
+        if why_unreachable(host, port) is None:
+            with suppress(Py4JError):
+                urls.append(f"http://{host}:{_web_port(spark, host, port)}")
     return urls
 
 
