@@ -42,6 +42,10 @@ def test_room_is_what_fits_into_each_living_worker_and_what_the_application_has(
     assert room_on(found, "ours", SIZE) == room
 
 
+def test_the_room_is_unknown_where_the_master_does_not_know_the_application():
+    assert room_on(page(worker(8, 9000)), "another", SIZE) is None
+
+
 def test_an_executor_of_another_size_counts_once():
     assert room_on(page(worker(4, 9000), cores=10), "ours", SIZE, larger_by=6) == 2 + 2
 
@@ -103,7 +107,7 @@ def unread(monkeypatch):
 @pytest.mark.spark
 def test_a_page_that_does_not_answer_is_not_asked_for_in_every_step(spark, unread):
     room = StandaloneRoom(spark, SIZE)
-    assert [room.read() for _ in range(5)] == [None] * 5
+    assert [room.read(0) for _ in range(5)] == [None] * 5
     [(_, timeout_s)] = unread
     assert timeout_s <= 2.0
 
@@ -112,5 +116,6 @@ def test_a_page_that_does_not_answer_is_not_asked_for_in_every_step(spark, unrea
 def test_the_master_of_a_session_tells_its_room(spark):
     size = executor_size(spark)
     assert (size.cores, size.memory_mb) == (1, 512)
-    assert StandaloneRoom(spark, size).read() == 8
-    assert StandaloneRoom(spark, ExecutorSize(3, 512)).read() <= 4
+    assert StandaloneRoom(spark, size).read(0) == 8
+    assert StandaloneRoom(spark, size).read(9) == 9, "what is registered has room"
+    assert StandaloneRoom(spark, ExecutorSize(3, 512)).read(0) <= 4

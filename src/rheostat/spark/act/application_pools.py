@@ -120,7 +120,7 @@ class DefaultPool:
         """Once the application has ended, the last one: that it has ended is no failure."""
         if not self._control.has_ended:
             registered, jobs = self._allocation.executors(), self._allocation.active_jobs()
-            room = None if self._room is None else self._room.read()
+            room = None if self._room is None else self._room.read(len(registered))
             self._last_view = ClusterView(registered, jobs, {self._site: DEFAULT_PROFILE}, groups=groups, room=room)
         return self._last_view
 

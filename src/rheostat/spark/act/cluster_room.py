@@ -33,9 +33,10 @@ _RETRY_S = 60.0
 _LOG = logging.getLogger(__name__)
 
 
-def room_on(page: MasterPage, application_id: str, size: ExecutorSize, larger_by: int = 0) -> int:
+def room_on(page: MasterPage, application_id: str, size: ExecutorSize, larger_by: int = 0) -> int | None:
     """How many executors of `size` the application can have: those that fit into what is free, and its own.
 
+    None if the master does not know the application, because it was restarted for example.
     `larger_by` is how many cores more than `size` its executors of other sizes have that stay.
     """
     free = sum(
@@ -43,8 +44,8 @@ def room_on(page: MasterPage, application_id: str, size: ExecutorSize, larger_by
         for worker in page.workers
         if worker.state == "ALIVE"
     )
-    own = sum(app.cores for app in page.activeapps if app.id == application_id)
-    return max(0, free) + max(0, own - larger_by) // size.cores
+    own = next((app.cores for app in page.activeapps if app.id == application_id), None)
+    return None if own is None else max(0, free) + max(0, own - larger_by) // size.cores
 
 
 def check_room(
@@ -84,15 +85,18 @@ class StandaloneRoom:
         self._ask_from_s = 0.0
         self._room: int | None = None
 
-    def read(self, larger_by: int = 0) -> int | None:
-        """How many executors the application can have in all; None when nobody answers."""
+    def read(self, registered: int, larger_by: int = 0) -> int | None:
+        """How many executors the application can have in all; None when nobody answers.
+
+        There is room for those that are `registered`, whatever the page says: a master that has just been restarted
+        may not know all of them yet.
+        """
         if time.monotonic() >= self._ask_from_s:
             page = self._page()
             self._ask_from_s = time.monotonic() + (_RETRY_S if page is None else _MAX_AGE_S)
-            known = [] if page is None else [room_on(page, self._application_id, self._size, larger_by)]
-            limits = known if self._cores_max is None else [*known, self._cores_max]
-            self._room = min(limits, default=None)
-        return self._room
+            room = None if page is None else room_on(page, self._application_id, self._size, larger_by)
+            self._room = min((limit for limit in (room, self._cores_max) if limit is not None), default=None)
+        return None if self._room is None else max(self._room, registered)
 
     def _page(self) -> MasterPage | None:
         """Of the master that is not on standby."""

@@ -5,7 +5,7 @@
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
@@ -104,9 +104,9 @@ class ProfilePools:
         stages = StageActuators(self._spark, self.rules.topology, self.placement, self.profiles, self._warm_ups)
         return [stages, AllocationActuators(self._allocation)]
 
-    def _read_room(self, executors: Iterable[SparkExecutor]) -> int | None:
+    def _read_room(self, executors: Sequence[SparkExecutor]) -> int | None:
         reserved = [each for each in executors if each.profile == DEFAULT_PROFILE][: self._reserved]
-        return self._room.read(larger_by=sum(max(0, each.slots - self.size.cores) for each in reserved))
+        return self._room.read(len(executors), sum(max(0, each.slots - self.size.cores) for each in reserved))
 
     def close(self) -> None:
         """End all executors of the pools, busy or not."""
