@@ -1,16 +1,22 @@
 """The options of `start` and `run`: typed and named alike everywhere."""
 
 import inspect
-from typing import get_type_hints
+from typing import Unpack, get_type_hints
 
+import rheostat
 from rheostat.pipeline import StartOptions, run, start
+from rheostat.topology import Topology
 
 
-def test_start_and_run_have_the_same_named_options():
-    started, ran = (dict(inspect.signature(function).parameters) for function in (start, run))
-    assert ran.pop("for_").default is None
-    assert ran == started
-    assert all(each.kind is not inspect.Parameter.VAR_KEYWORD for each in started.values())
+def test_start_names_every_option():
+    assert all(each.kind is not inspect.Parameter.VAR_KEYWORD for each in inspect.signature(start).parameters.values())
+
+
+def test_run_takes_the_options_of_start_and_how_long_to_run():
+    for function in (run, Topology.run):
+        hints = get_type_hints(function, {**vars(inspect.getmodule(function)), "rheostat": rheostat})
+        assert hints["options"] == Unpack[StartOptions]
+        assert inspect.signature(function).parameters["for_"].default is None
 
 
 def test_the_options_of_topology_start_are_those_of_start():
