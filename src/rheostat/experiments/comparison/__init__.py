@@ -1,0 +1,1 @@
+"""Comparison: policies side by side on the same loads, seeds and limits."""
