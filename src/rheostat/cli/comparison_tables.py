@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from rheostat.duration import human
@@ -39,11 +38,11 @@ def _count(value: float) -> str:
 COLUMNS = (
     Column("success %", "success_rate", _percent, interval=True),
     Column("cost", COST_RATIO, "{:.2f}".format, interval=True),
-    Column("executors", "mean_executors", "{:.1f}".format),
+    Column("exec.", "mean_executors", "{:.1f}".format),
     Column("latency", "mean_latency_s", human),
     Column("p99", "p99_latency_s", human),
-    Column("out of SLA", "out_of_sla_s", human),
-    Column("scalings", "scalings", _count),
+    Column("out for", "out_of_sla_s", human),
+    Column("scaled", "scalings", _count),
     Column("reversals", "reversals", _count, wide=True),
     Column("late ins", "scale_ins_late", _count, wide=True),
     Column("moves", "moves", _count, wide=True),
@@ -53,8 +52,9 @@ COLUMNS = (
 
 def ranking_table(ranking: Sequence[RankedPolicy], scenarios: int) -> Table:
     """The policies over all scenarios, the best first."""
-    table = Table(title=f"ranking, {ranking[0].setting} settings, {scenarios} scenarios", box=SIMPLE_HEAD)
-    for title in ("policy", "mean rank", "median %", "worst %", "median cost", "met", "on front"):
+    number = f"{scenarios} scenario{'s' if scenarios > 1 else ''}"
+    table = _table(f"ranking over {number}, {ranking[0].setting} settings")
+    for title in ("policy", "mean rank", "median %", "worst %", "median cost", "met in", "on front"):
         table.add_column(title, justify="left" if title == "policy" else "right", no_wrap=True)
     for each in ranking:
         table.add_row(
@@ -72,14 +72,15 @@ def ranking_table(ranking: Sequence[RankedPolicy], scenarios: int) -> Table:
 def scenario_table(scenario: ComparedScenario, width: int) -> Table:
     """The policies in one scenario, the best first, and below them the references."""
     columns = [column for column in COLUMNS if width >= WIDE or not column.wide]
-    table = Table(title=f"{scenario.name}: SLA {scenario.sla}", box=SIMPLE_HEAD)
+    table = _table(f"{scenario.name}: SLA {scenario.sla}")
+    table.caption = _caption(scenario)
     table.add_column("policy", no_wrap=True)
     for column in columns:
         table.add_column(column.title, justify="right", no_wrap=True)
     several = len({entry.setting for entry in scenario.entries}) > 1
     for entry in scenario.entries:
         table.add_row(_name(entry, several), *(_cell(entry.figures.get(each.figure), each) for each in columns))
-    table.add_section()
+    table.add_row()
     for reference in scenario.references.values():
         cells = dict(_reference_cells(reference, scenario.cost_of_reference))
         name = reference.kind.replace("_", " ")
@@ -95,6 +96,17 @@ def notes(comparison: Comparison) -> Iterator[str]:
         yield from (f"cannot be met: {scenario.name}: {why}" for why in scenario.cannot_be_met)
         yield from (f"not run: {scenario.name}: {policy}: {why}" for policy, why in scenario.not_run.items())
     yield from (f"failed: {each.name}: {each.why}" for each in comparison.failed)
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title, title_justify="left", caption_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0)
+    )
+
+
+def _caption(scenario: ComparedScenario) -> str:
+    cost = f"cost: executor-seconds over those of {scenario.cost_reference}; " if scenario.cost_reference else ""
+    return f"{cost}±: 95 %; out for: longest time out of the SLA; *: on the Pareto front\n"
 
 
 def _name(entry: Entry, several: bool) -> str:

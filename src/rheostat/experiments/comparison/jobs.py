@@ -17,7 +17,10 @@ from rheostat.experiments.comparison.references import Reference, find_reference
 from rheostat.experiments.comparison.scenario_choice import ChosenScenario
 from rheostat.experiments.comparison.thinned_series import thinned
 
-_WITHOUT_EFFECT = ("cli", "web", "serve", "experiments/reproduce", "experiments/comparison/report")
+_WITHOUT_EFFECT = ("cli", "web", "serve", "experiments/reproduce", "experiments/comparison")
+_MAKE_RUNS = ("action_counts", "jobs", "policy_choice", "references", "simulated_run", "thinned_series")
+"""Modules of this folder on which the result of a job depends; the others only present it."""
+
 _ONLY_ON_SPARK = ("spark", "workloads", "experiments/on_spark")
 
 
@@ -86,9 +89,10 @@ def _key(*parts: Any) -> str:
 @cache
 def _source_digest(*, on_spark: bool) -> str:
     package, digest = Path(rheostat.__file__).parent, hashlib.sha256()
-    ignored = _WITHOUT_EFFECT if on_spark else (*_WITHOUT_EFFECT, *_ONLY_ON_SPARK)
+    ignored = tuple(f"{folder}/" for folder in (*_WITHOUT_EFFECT, *(() if on_spark else _ONLY_ON_SPARK)))
+    used = {f"experiments/comparison/{module}.py" for module in _MAKE_RUNS}
     for path in sorted(package.rglob("*.py")):
         name = path.relative_to(package).as_posix()
-        if not name.startswith(tuple(f"{folder}/" for folder in ignored)):
+        if name in used or not name.startswith(ignored):
             digest.update(name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()

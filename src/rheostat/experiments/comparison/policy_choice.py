@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from rheostat.errors import ConfigError, nearest
+from rheostat.errors import ConfigError
+from rheostat.experiments.comparison.near_names import near_names
 from rheostat.experiments.learned_table import learned_table
 from rheostat.experiments.scenario import Scenario
 from rheostat.policies.qlearning.policy import QLearning
@@ -17,7 +18,7 @@ def choose_policies(text: str) -> tuple[str, ...]:
     chosen: dict[str, None] = {}
     for name in filter(None, map(str.strip, text.split(","))):
         if name != ALL and name not in known:
-            raise ConfigError(f"policy {name!r} is unknown: {nearest(name, [*known, ALL])}")
+            raise ConfigError(f"policy {name!r} is unknown: {near_names(name, {each: each for each in [*known, ALL]})}")
         chosen |= dict.fromkeys(known if name == ALL else [name])
     if not chosen:
         raise ConfigError(f"--policies {text!r} names no policy: give names with commas between them, or {ALL}")

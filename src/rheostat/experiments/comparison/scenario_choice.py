@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rheostat.errors import ConfigError, MissingTraceError, nearest
+from rheostat.errors import ConfigError, MissingTraceError
+from rheostat.experiments.comparison.near_names import near_names
 from rheostat.experiments.scenario import Scenario, read_scenario
 
 
@@ -63,13 +64,11 @@ def _files(path: Path) -> list[Path]:
 
 
 def _near(path: Path) -> str:
-    """The files and folders with a similar name in the same folder, or in `scenarios`."""
-    folder = path.parent if path.parent.is_dir() else Path("scenarios")
-    there = folder.iterdir() if folder.is_dir() else ()
-    known = {each.name: each for each in there if each.suffix == ".toml" or each.is_dir()}
-    stems = {each.stem: name for name, each in known.items()}
-    hint = nearest(path.name if path.suffix else path.stem, known if path.suffix else stems)
-    return f"{hint} (in {folder})" if known else "give a TOML file or a folder of them"
+    """Files with a similar name in the same folder and below `scenarios`."""
+    there = [*path.parent.glob("*.toml"), *Path("scenarios").rglob("*.toml")]
+    if not there:
+        return "give a TOML file, or a folder of them"
+    return near_names(path.stem, {each.stem: str(each) for each in there})
 
 
 def _choose(path: Path, traces: Path | None) -> ChosenScenario:
