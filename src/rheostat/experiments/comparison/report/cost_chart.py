@@ -32,7 +32,11 @@ _ROOM = 0.06
 
 
 def cost_chart(
-    scenario: str, entries: Sequence[Entry], references: Mapping[str, Reference], cost_of_reference: float | None
+    scenario: str,
+    entries: Sequence[Entry],
+    references: Mapping[str, Reference],
+    cost_reference: str | None,
+    cost_of_reference: float | None,
 ) -> str:
     """A picture; costs are ratios if there is something that they are ratios to."""
     if not entries:
@@ -46,9 +50,9 @@ def cost_chart(
     chart = _CostChart(
         Scale(max(0.0, min(costs) - room), max(costs) + room, *_X), Scale(min(lowest, 0.9), 1.0, *_Y), unit
     )
-    title = "executor-seconds over those of the reference" if cost_of_reference else "executor-seconds"
-    for entry in entries:
-        chart.avoid(entry.cost, entry.success)
+    title = f"executor-seconds over those of {cost_reference}" if cost_of_reference else "executor-seconds"
+    for cost, success in [*((entry.cost / unit, entry.success) for entry in entries), *points]:
+        chart.avoid(cost * unit, success or 0.0)
     content = [*chart.axes(title), *chart.references(references), *chart.entries(entries)]
     return svg.drawing(_WIDTH, _HEIGHT, f"{scenario}: success against cost", content)
 

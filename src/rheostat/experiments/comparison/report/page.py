@@ -92,7 +92,13 @@ def _scenario(scenario: ComparedScenario) -> Iterator[str]:
     for policy, why in scenario.not_run.items():
         yield f'<p class="warning">Not run: {escape(policy)}: {escape(why)}</p>'
     yield "<h3>Success against cost</h3>"
-    yield cost_chart(scenario.name, scenario.entries, scenario.references, scenario.cost_of_reference)
+    yield cost_chart(
+        scenario.name,
+        scenario.entries,
+        scenario.references,
+        scenario.cost_reference,
+        scenario.cost_of_reference,
+    )
     yield f'<p class="note">{_CHARTS}</p>{figures_table(scenario)}<h3>Over time</h3>'
     yield run_chart(scenario.name, list(_rows(scenario)), scenario.duration_s, scenario.latency_limit_s)
 
