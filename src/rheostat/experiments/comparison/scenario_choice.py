@@ -65,7 +65,7 @@ def _files(path: Path) -> list[Path]:
 
 def _near(path: Path) -> str:
     """Files with a similar name in the same folder and below `scenarios`."""
-    there = [*path.parent.glob("*.toml"), *Path("scenarios").rglob("*.toml")]
+    there = [*Path("scenarios").rglob("*.toml"), *path.parent.glob("*.toml")]
     if not there:
         return "give a TOML file, or a folder of them"
     return near_names(path.stem, {each.stem: str(each) for each in there})
