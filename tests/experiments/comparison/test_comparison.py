@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from compared_runs import compared_run
 from small_scenario import write_small
 
 from rheostat.experiments.comparison import job_pool, jobs, plants, tuning
 from rheostat.experiments.comparison.comparison import ComparisonRequest, compare
 from rheostat.experiments.comparison.jobs import PolicyJob
+from rheostat.experiments.comparison.references import Reference, ReferencePoint
 from rheostat.experiments.comparison.scenario_choice import choose_scenarios
 from rheostat.experiments.comparison.simulated_run import run_on_simulator
 from rheostat.experiments.scenario import read_scenario
@@ -63,6 +65,42 @@ def test_results_are_the_same_in_any_number_of_processes(folder: Path) -> None:
     assert here.scenarios == there.scenarios
 
 
+def point(kind: str, cost: float, success: float) -> Reference:
+    return Reference(kind=kind, points=(ReferencePoint(cost, success),))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "fixed", "policy", "whose", "cost"),
+    [
+        ((100, 0.99), (300, 1.0), (50, 0.7), "the best schedule", 100),
+        ((100, 0.60), (300, 1.0), (50, 0.7), "the cheapest fixed", 300),
+        ((100, 0.60), (300, 0.8), (500, 1.0), "drs, the cheapest that meets the SLA", 500),
+        ((100, 0.60), (300, 0.8), (500, 0.9), None, None),
+    ],
+)
+def test_costs_are_ratios_to_the_cheapest_that_is_known_to_meet_the_sla(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    schedule: tuple[float, float],
+    fixed: tuple[float, float],
+    policy: tuple[float, float],
+    whose: str | None,
+    cost: float | None,
+) -> None:
+    write_small(folder)
+    found = {
+        "best_schedule": point("best_schedule", *schedule),
+        "cheapest_fixed": point("cheapest_fixed", *fixed),
+        "present_knower": Reference(kind="present_knower", points=()),
+        "lower_bound": Reference(kind="lower_bound", points=(ReferencePoint(20.0),)),
+    }
+    monkeypatch.setattr(jobs.ReferenceJob, "run", lambda job: found[job.kind])
+    monkeypatch.setattr(jobs.PolicyJob, "run", lambda job: compared_run("drs", policy[1], policy[0], seed=job.seed))
+    (scenario,) = compare(request_for(folder, "drs", reference_runs=1)).scenarios
+    assert (scenario.cost_reference, scenario.cost_of_reference) == (whose, cost)
+    assert bool(scenario.cannot_be_met) == (whose is None)
+
+
 def test_costs_are_ratios_to_the_best_schedule(folder: Path) -> None:
     write_small(folder)
     (scenario,) = compare(request_for(folder, reference_runs=6)).scenarios
@@ -89,7 +127,7 @@ def test_a_scenario_that_cannot_be_met_says_so_and_the_others_are_compared(folde
     write_small(folder, "possible", peak=20)
     impossible, possible = compare(request_for(folder, "static", reference_runs=4)).scenarios
     assert "the budget" in impossible.cannot_be_met[0]
-    assert "best schedule found" in impossible.cannot_be_met[-1]
+    assert "nothing that was tried with the future known" in impossible.cannot_be_met[-1]
     assert impossible.cost_of_reference is None
     assert possible.cannot_be_met == ()
     assert possible.cost_of_reference is not None

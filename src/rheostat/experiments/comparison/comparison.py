@@ -18,7 +18,7 @@ from rheostat.experiments.comparison.pareto import pareto_front
 from rheostat.experiments.comparison.plants import plant_called
 from rheostat.experiments.comparison.policy_choice import with_training
 from rheostat.experiments.comparison.ranking import RankedPolicy, ranks, summary
-from rheostat.experiments.comparison.references import BEST_SCHEDULE, REFERENCES, Reference
+from rheostat.experiments.comparison.references import LOWER_BOUND, REFERENCES, Reference
 from rheostat.experiments.comparison.scenario_choice import ChosenScenario, ScenarioChoice
 from rheostat.experiments.comparison.tuning import Options, best_options, tuning_jobs
 from rheostat.experiments.feasibility import why_it_cannot_be_met
@@ -241,7 +241,7 @@ def _compared(default: _DefaultJobs, groups: Sequence[_Group], work: _Work) -> C
         duration_s=scenario.duration_s,
         sla="; ".join(map(str, slas)),
         latency_limit_s=(scenario.goal.end_to_end or slas[0]).latency_s,
-        cannot_be_met=(*why_it_cannot_be_met(scenario), *_no_schedule(references)),
+        cannot_be_met=(*why_it_cannot_be_met(scenario), *_no_schedule(references, entries)),
         not_run=default.not_run,
         references=references,
         cost_reference=whose,
@@ -250,27 +250,32 @@ def _compared(default: _DefaultJobs, groups: Sequence[_Group], work: _Work) -> C
     )
 
 
-def _no_schedule(references: dict[str, Reference]) -> tuple[str, ...]:
-    best = references[BEST_SCHEDULE].best if BEST_SCHEDULE in references else None
-    if best is None or best.is_met:
+def _no_schedule(references: dict[str, Reference], entries: Sequence[Entry]) -> tuple[str, ...]:
+    """That nothing met the SLA, neither a reference nor a policy."""
+    found = [reference.best for reference in references.values() if reference.kind != LOWER_BOUND]
+    best = max((point.success_rate or 0.0 for point in found if point is not None), default=None)
+    if best is None or best >= TARGET or any(entry.success >= TARGET for entry in entries):
         return ()
-    met = f"{100 * (best.success_rate or 0.0):.1f} %"
-    return (f"the best schedule found, with the future known, meets the SLA in {met} of the windows",)
+    return (
+        f"nothing that was tried with the future known meets the SLA in more than {100 * best:.1f} % of the windows",
+    )
 
 
 def _cost_reference(
     references: dict[str, Reference], groups: Sequence[Sequence[ComparedRun]]
 ) -> tuple[str | None, float | None]:
-    """The best schedule; where there are no references, the cheapest policy that meets the SLA."""
-    if references:
-        best = references[BEST_SCHEDULE].best if BEST_SCHEDULE in references else None
-        return ("the best schedule", best.executor_seconds) if best is not None and best.is_met else (None, None)
-    entries = [entry_of(runs, {}, None) for runs in groups]
-    met = [entry for entry in entries if entry.success >= TARGET]
+    """The cheapest reference that meets the SLA: the best schedule, unless none was found that does or that is cheaper
+    than the others. If no reference meets it, the cheapest policy that does."""
+    met = [
+        (best.executor_seconds, f"the {kind.replace('_', ' ')}")
+        for kind, reference in references.items()
+        if kind != LOWER_BOUND and (best := reference.best) is not None and best.is_met
+    ]
     if not met:
-        return None, None
-    cheapest = min(met, key=lambda entry: entry.cost)
-    return f"{cheapest.policy}, the cheapest that meets the SLA", cheapest.cost
+        entries = [entry_of(runs, {}, None) for runs in groups]
+        met = [(e.cost, f"{e.policy}, the cheapest that meets the SLA") for e in entries if e.success >= TARGET]
+    cost, whose = min(met, default=(None, None))
+    return whose, cost
 
 
 def _with_front(entries: Sequence[Entry]) -> list[Entry]:

@@ -84,7 +84,7 @@ class _CostChart:
         if LOWER_BOUND in references and (bound := references[LOWER_BOUND].best) is not None:
             x = self.x(bound.executor_seconds / self.unit)
             yield svg.line(x, _Y[0], x, _Y[1], "bound")
-            yield svg.text(x + 4, _Y[0] - 6, "lower bound", class_="reference-label")
+            yield from self._labelled((x - 5, _Y[0] - 6), "lower bound", "reference-label")
         if PRESENT_KNOWER in references:
             places = [self._place(p.executor_seconds, p.success_rate) for p in references[PRESENT_KNOWER].points]
             yield svg.element("path", d=svg.path_through(sorted(places)), class_="frontier")

@@ -46,7 +46,7 @@ svg .bound { stroke: var(--reference); stroke-width: 1.2; stroke-dasharray: 1 2;
 _RANKING = """In each scenario, policies that reach the target are ranked by what they cost, the others behind them by
 their success rate. The target is 99 % of the windows, or the highest success rate there if no policy reaches that.
 The mean rank is over all scenarios; a policy without a result comes last. Cost is executor-seconds over those of the
-best schedule that knows the future, where one meets the SLA."""
+best schedule that knows the future, or of the cheapest other reference where no schedule meets the SLA."""
 
 _CHARTS = """Points above and to the left are better. The line joins the policies on the Pareto front: no other one is
 both cheaper and more successful. The dashed line is at 99 %. Triangles are tuned settings."""
