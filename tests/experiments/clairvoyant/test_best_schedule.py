@@ -1,10 +1,11 @@
 import pytest
 from one_operator import SURGE, scenario
 
-from rheostat.experiments.clairvoyant.best_schedule import TARGET, best_schedule
+from rheostat.experiments.clairvoyant.best_schedule import best_schedule
 from rheostat.experiments.clairvoyant.fixed_sizes import cheapest_fixed
 from rheostat.experiments.clairvoyant.lower_bound import lower_bound
 from rheostat.experiments.clairvoyant.present_knower import causal_frontier, present_knower
+from rheostat.experiments.clairvoyant.schedule import TARGET
 from rheostat.experiments.simulate import simulate
 
 

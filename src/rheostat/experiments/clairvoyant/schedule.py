@@ -9,9 +9,13 @@ import msgspec
 from rheostat.decision import Decision
 from rheostat.describe import resize
 from rheostat.duration import human
+from rheostat.loop.turn import Turn
 from rheostat.policies.observation import SETTLING, Observation
 from rheostat.policies.policy import Policy, PolicyOptions
 from rheostat.policies.within_budget import within_budget
+
+TARGET = 0.99
+"""The share of windows in which a schedule has to meet the SLA."""
 
 _EARLY_S = 1e-6
 """Turns may be a hair before the time in the table."""
@@ -55,6 +59,19 @@ class Schedule(Policy[ScheduleOptions]):
             else pool.hold(SETTLING)
             for name, pool in observation.pools.items()
         ]
+
+
+class RecordedSizes:
+    """Listens to the loop of a run under any policy: `sizes` is the schedule with which it runs the same again."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[str, Steps] = {}
+
+    def __call__(self, turn: Turn) -> None:
+        for operator, pool in turn.plan.pool_of.items():
+            size, steps = turn.plan.pools[pool].size, self.sizes.get(operator, ())
+            if not steps or steps[-1][1] != size:
+                self.sizes[operator] = (*steps, (turn.time_s, size))
 
 
 def size_at(steps: Steps, time_s: float) -> int:
