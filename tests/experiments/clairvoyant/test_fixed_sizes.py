@@ -67,7 +67,7 @@ def test_more_executors_than_are_good_for_batches_are_not_the_end_of_the_search(
         "duration": "60s",
         "source": [{"name": "in", "load": 150}],
         "operator": [{"name": "work", "inputs": ["in"], "service": {"mean": "20ms"}, **batches}],
-        "sla": [{"latency": "4500ms", "window": "10s"}],
+        "sla": [{"latency": "6s", "window": "10s"}],
         "budget": {"total": 12},
     }
     scenario = make_scenario(msgspec.convert(file, ScenarioFile), Path())
