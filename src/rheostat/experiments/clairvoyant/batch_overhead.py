@@ -67,7 +67,8 @@ def _work_s(loads: OperatorLoads, name: OperatorName, until_s: float) -> float:
     """Of all records but one, because they do not arrive as evenly as the load says."""
     inside = loads.times_s <= until_s
     work, times_s = loads.work(name)[inside], loads.times_s[inside]
-    return max(0.0, float(np.trapezoid(work, times_s)) - loads.record_s(name) * float(loads.cost(name).max()))
+    total_s = float(np.sum((work[1:] + work[:-1]) / 2 * np.diff(times_s)))
+    return max(0.0, total_s - loads.record_s(name) * float(loads.cost(name).max()))
 
 
 def _overhead_s(scenario: Scenario, name: OperatorName) -> float:
