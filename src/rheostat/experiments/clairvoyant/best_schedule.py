@@ -4,11 +4,13 @@ The search starts from the cheapest fixed sizes, from what a controller wanted t
 families of schedules, for which the least headroom that is enough is found by bisection. "work" serves so much more
 work than there is, "latency" keeps the latency by the queueing models at so much more load, both as cheaply as start-up
 times allow. The cheapest schedule of all is then improved step by step (`cheaper_schedules`). A change stays if the SLA
-is still met and less is paid. The number of runs is limited; nothing else is random.
+is still met and less is paid. The number of runs is limited; nothing else is random. Substreams of keyed operators are
+moved where that helps.
 """
 
 import math
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 
@@ -35,11 +37,17 @@ class FoundSchedule(msgspec.Struct, frozen=True):
     executor_seconds: float
     success_rate: float
     sizes: dict[str, tuple[tuple[float, int], ...]]
+    rebalance: bool = False
     runs: int = 0
 
     @property
     def is_met(self) -> bool:
         return self.success_rate >= TARGET
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Those of `Schedule` that run it again."""
+        return {"sizes": self.sizes, "rebalance": self.rebalance}
 
 
 def best_schedule(
@@ -57,7 +65,7 @@ def best_schedule(
     the number of runs so far.
     """
     search = _Search(scenario, seed, runs, progress)
-    search.keep_flat(cheapest_fixed(scenario, (seed,)) if fixed is None else fixed)
+    search.keep_fixed(cheapest_fixed(scenario, (seed,)) if fixed is None else fixed)
     for point in causal_frontier(scenario, seed) if frontier is None else frontier:
         search.repeat(point)
     for family in FAMILIES:
@@ -73,6 +81,7 @@ class _Search:
         self._scenario, self._seed, self._limit, self._progress = scenario, seed, max(1, limit), progress
         self._steady = SteadySizes(scenario)
         self._tried: dict[str, FoundSchedule] = {}
+        self._rebalance = False
         self.runs = 0
 
     @property
@@ -82,10 +91,14 @@ class _Search:
             return min(met, key=lambda found: found.executor_seconds)
         return max(self._tried.values(), key=lambda found: (found.success_rate, -found.executor_seconds))
 
-    def keep_flat(self, fixed: FixedSizes) -> None:
-        """Try fixed sizes, if they meet the SLA when they are there from the beginning on."""
-        if fixed.is_met:
-            self._run({str(name): ((0.0, size),) for name, size in fixed.sizes.items()})
+    def keep_fixed(self, fixed: FixedSizes) -> None:
+        """Try fixed sizes, and for keyed operators whether it helps to move substreams."""
+        flat: Sizes = {str(name): ((0.0, size),) for name, size in fixed.sizes.items()}
+        found = self._run(flat)
+        if any(operator.keyed for operator in self._scenario.model.topology.operators.values()):
+            self._rebalance = True
+            moving = self._run(flat)
+            self._rebalance = moving is not None and found is not None and moving.success_rate > found.success_rate
 
     def repeat(self, point: FrontierPoint) -> None:
         """Try what another controller wanted, if it met the SLA."""
@@ -130,13 +143,16 @@ class _Search:
 
     def _run(self, sizes: Sizes) -> FoundSchedule | None:
         """None if there are no runs left."""
-        key = repr(sizes)
+        key = repr((sizes, self._rebalance))
         if key in self._tried:
             return self._tried[key]
         if self.runs >= self._limit:
             return None
-        result = simulate(self._scenario, Schedule, {"sizes": sizes}, seed=self._seed)
-        self._tried[key] = FoundSchedule(result.executor_seconds, result.success_rate or 0.0, dict(sizes))
+        options = {"sizes": sizes, "rebalance": self._rebalance}
+        result = simulate(self._scenario, Schedule, options, seed=self._seed)
+        self._tried[key] = FoundSchedule(
+            result.executor_seconds, result.success_rate or 0.0, dict(sizes), self._rebalance
+        )
         self.runs += 1
         if self._progress is not None:
             self._progress(self.runs)
