@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from rheostat.duration import seconds
-from rheostat.experiments.clairvoyant.cheaper_schedules import Change, cheaper
+from rheostat.experiments.clairvoyant.cheaper_schedules import Change, Cut, cheaper
 from rheostat.experiments.clairvoyant.fixed_sizes import FixedSizes, cheapest_fixed
 from rheostat.experiments.clairvoyant.planned_sizes import FAMILIES, planned_sizes
 from rheostat.experiments.clairvoyant.present_knower import FrontierPoint, causal_frontier
@@ -117,7 +117,7 @@ class _Search:
     def improve(self) -> None:
         """Try cheaper neighbours of the best schedule, those that save most first; a change that failed is not tried
         again, because with less elsewhere it would fail all the more."""
-        failed: set[Change] = set()
+        failed: set[Change | Cut] = set()
         while self.best.is_met:
             before = self.best
             changes = cheaper(before.sizes, self._scenario, failed)

@@ -1,12 +1,13 @@
 """Cheaper schedules: neighbours of a schedule in which blocks of constant size are smaller or shorter.
 
-One block loses an executor, comes later or ends earlier; or all blocks of the same size do, or those of any size.
+One block loses an executor, comes later or ends earlier; or all blocks of the same size do, or those of any size; or
+half of a block loses an executor.
 """
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from rheostat.experiments.clairvoyant.schedule import Sizes, Steps, total_s
+from rheostat.experiments.clairvoyant.schedule import Sizes, Steps, size_at, total_s
 from rheostat.experiments.scenario import Scenario
 from rheostat.names import OperatorName
 
@@ -14,6 +15,9 @@ _ROUNDING = 1e-9
 
 _FEW = 3
 """Steps, up to which changing one at a time is as quick as changing several."""
+
+_LONG = 8
+"""Slots, from which on a block is worth halving."""
 
 
 class Change(NamedTuple):
@@ -42,18 +46,39 @@ class Change(NamedTuple):
         return time_s + by_s, size + self.by
 
 
-def cheaper(sizes: Sizes, scenario: Scenario, without: Collection[Change] = ()) -> list[Change]:
+class Cut(NamedTuple):
+    """One operator has one executor fewer from one time to another."""
+
+    operator: str
+    from_s: float
+    until_s: float
+
+    def applied(self, sizes: Sizes) -> Sizes:
+        """`sizes` with this change."""
+        steps = sizes[self.operator]
+        times_s = sorted({time_s for time_s, _ in steps} | {self.from_s, self.until_s})
+        cut = [(time_s, size_at(steps, time_s) - (self.from_s <= time_s < self.until_s)) for time_s in times_s]
+        return {**sizes, self.operator: merged(cut)}
+
+
+def cheaper(sizes: Sizes, scenario: Scenario, without: Collection[Change | Cut] = ()) -> list[Change | Cut]:
     """The changes that save executor-seconds, those that save most first."""
-    until_s, slot_s = scenario.duration_s, scenario.loop.period_s
+    until_s = scenario.duration_s
     before_s = total_s(sizes, until_s)
     savings = [
         (before_s - total_s(change.applied(sizes), until_s), change)
-        for name, steps in sizes.items()
-        for change in _changes(name, steps, scenario.goal.budget.minimum(OperatorName(name)), slot_s)
+        for name in sizes
+        for change in _neighbours(name, sizes[name], scenario)
         if change not in without
     ]
     saving = [(saved_s, change) for saved_s, change in savings if saved_s > _ROUNDING]
     return [change for _, change in sorted(saving, key=lambda each: -each[0])]
+
+
+def _neighbours(name: str, steps: Steps, scenario: Scenario) -> Iterator[Change | Cut]:
+    least, slot_s = scenario.goal.budget.minimum(OperatorName(name)), scenario.loop.period_s
+    yield from _changes(name, steps, least, slot_s)
+    yield from _cuts(name, steps, least, slot_s, scenario.duration_s)
 
 
 def _changes(name: str, steps: Steps, least: int, slot_s: float) -> Iterator[Change]:
@@ -67,6 +92,16 @@ def _changes(name: str, steps: Steps, least: int, slot_s: float) -> Iterator[Cha
             yield Change(name, by=-1, time_s=time_s)
         if index:
             yield Change(name, later_s=slot_s, earlier_s=slot_s, time_s=time_s)
+
+
+def _cuts(name: str, steps: Steps, least: int, slot_s: float, until_s: float) -> Iterator[Cut]:
+    """Both halves of each block that is long enough."""
+    ends_s = [*(time_s for time_s, _ in steps[1:]), until_s]
+    for (time_s, size), end_s in zip(steps, ends_s, strict=True):
+        middle_s = time_s + round((end_s - time_s) / 2 / slot_s) * slot_s
+        if size > least and end_s - time_s >= _LONG * slot_s:
+            yield Cut(name, time_s, middle_s)
+            yield Cut(name, middle_s, end_s)
 
 
 def merged(steps: Sequence[tuple[float, int]]) -> tuple[tuple[float, int], ...]:
