@@ -94,7 +94,7 @@ def test_costs_are_ratios_to_the_cheapest_that_is_known_to_meet_the_sla(
         "present_knower": Reference(kind="present_knower", points=()),
         "lower_bound": Reference(kind="lower_bound", points=(ReferencePoint(20.0),)),
     }
-    monkeypatch.setattr(jobs.ReferenceJob, "run", lambda job: found[job.kind])
+    monkeypatch.setattr(jobs.ReferenceJob, "run", lambda job: found)
     monkeypatch.setattr(jobs.PolicyJob, "run", lambda job: compared_run("drs", policy[1], policy[0], seed=job.seed))
     (scenario,) = compare(request_for(folder, "drs", reference_runs=1)).scenarios
     assert (scenario.cost_reference, scenario.cost_of_reference) == (whose, cost)

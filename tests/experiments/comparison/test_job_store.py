@@ -22,8 +22,8 @@ def job_of(chosen: ChosenScenario, seed: int = 0, setting: str = "default") -> P
 
 
 def test_results_are_found_again_by_their_keys(tmp_path: Path, chosen: ChosenScenario) -> None:
-    job, reference = job_of(chosen), ReferenceJob(chosen=chosen, kind="best_schedule", seed=0, runs=5)
-    found = Reference(kind="best_schedule", points=(ReferencePoint(9.0, 1.0),))
+    job, reference = job_of(chosen), ReferenceJob(chosen=chosen, seed=0, runs=5)
+    found = {"best_schedule": Reference(kind="best_schedule", points=(ReferencePoint(9.0, 1.0),))}
     with JobStore(tmp_path / "out") as store:
         store.add(job, compared_run())
         store.add(reference, found)

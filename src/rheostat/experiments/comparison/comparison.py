@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 
 from rheostat.errors import RheostatError
-from rheostat.experiments.clairvoyant.best_schedule import TARGET
+from rheostat.experiments.clairvoyant.schedule import TARGET
 from rheostat.experiments.comparison.compared_run import ComparedRun
 from rheostat.experiments.comparison.figures import Entry, entry_of
 from rheostat.experiments.comparison.job_pool import JobFailure, run_jobs
 from rheostat.experiments.comparison.job_store import JobStore
-from rheostat.experiments.comparison.jobs import Job, PolicyJob, ReferenceJob
+from rheostat.experiments.comparison.jobs import Job, PolicyJob, ReferenceJob, References
 from rheostat.experiments.comparison.pareto import pareto_front
 from rheostat.experiments.comparison.plants import plant_called
 from rheostat.experiments.comparison.policy_choice import with_training
 from rheostat.experiments.comparison.ranking import RankedPolicy, ranks, summary
-from rheostat.experiments.comparison.references import LOWER_BOUND, REFERENCES, Reference
+from rheostat.experiments.comparison.references import LOWER_BOUND, Reference
 from rheostat.experiments.comparison.scenario_choice import ChosenScenario, ScenarioChoice
 from rheostat.experiments.comparison.tuning import Options, best_options, tuning_jobs
 from rheostat.experiments.feasibility import why_it_cannot_be_met
@@ -136,9 +136,10 @@ class _Work:
         results = [self._store[job] for job in jobs if job in self._store]
         return [result for result in results if isinstance(result, ComparedRun)]
 
-    def references(self, jobs: Iterable[ReferenceJob]) -> dict[str, Reference]:
-        results = {job.kind: self._store[job] for job in jobs if job in self._store}
-        return {kind: result for kind, result in results.items() if isinstance(result, Reference)}
+    def references(self, job: ReferenceJob | None) -> References:
+        """Empty if the search failed, or was not asked for."""
+        result = self._store[job] if job is not None and job in self._store else {}
+        return result if isinstance(result, dict) else {}
 
     def _count(self, jobs: int) -> None:
         self.done += jobs
@@ -161,16 +162,13 @@ class _DefaultJobs:
     request: ComparisonRequest
     groups: list[_Group] = field(default_factory=list)
     candidates: list[list[tuple[Options, list[PolicyJob]]]] = field(default_factory=list)
-    references: list[ReferenceJob] = field(default_factory=list)
+    search: ReferenceJob | None = None
     not_run: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         request = self.request
         if request.reference_runs and plant_called(request.plant).references:
-            self.references = [
-                ReferenceJob(chosen=self.chosen, kind=kind, seed=request.seeds[0], runs=request.reference_runs)
-                for kind in REFERENCES
-            ]
+            self.search = ReferenceJob(chosen=self.chosen, seed=request.seeds[0], runs=request.reference_runs)
         for policy in request.policies:
             if (why := _why_not(self.chosen, policy)) is not None:
                 self.not_run[policy] = why
@@ -183,7 +181,8 @@ class _DefaultJobs:
     def jobs(self) -> list[Job]:
         """Those that take longest first, so that no process is left with them at the end."""
         tuning = [job for tried in self.candidates for _, jobs in tried for job in jobs]
-        return [*self.references, *(job for group in self.groups for job in group.jobs), *tuning]
+        search: list[Job] = [] if self.search is None else [self.search]
+        return [*search, *(job for group in self.groups for job in group.jobs), *tuning]
 
 
 class _TunedJobs:
@@ -230,7 +229,7 @@ def _why_not(chosen: ChosenScenario, policy: str) -> str | None:
 
 
 def _compared(default: _DefaultJobs, groups: Sequence[_Group], work: _Work) -> ComparedScenario:
-    scenario, references = default.chosen.scenario, work.references(default.references)
+    scenario, references = default.chosen.scenario, work.references(default.search)
     results = [(group.options, runs) for group in groups if (runs := work.runs(group.jobs))]
     whose, cost = _cost_reference(references, [runs for _, runs in results])
     entries = _with_front([entry_of(runs, options, cost) for options, runs in results])
@@ -250,7 +249,7 @@ def _compared(default: _DefaultJobs, groups: Sequence[_Group], work: _Work) -> C
     )
 
 
-def _no_schedule(references: dict[str, Reference], entries: Sequence[Entry]) -> tuple[str, ...]:
+def _no_schedule(references: References, entries: Sequence[Entry]) -> tuple[str, ...]:
     """That nothing met the SLA, neither a reference nor a policy."""
     found = [reference.best for reference in references.values() if reference.kind != LOWER_BOUND]
     best = max((point.success_rate or 0.0 for point in found if point is not None), default=None)
@@ -261,9 +260,7 @@ def _no_schedule(references: dict[str, Reference], entries: Sequence[Entry]) -> 
     )
 
 
-def _cost_reference(
-    references: dict[str, Reference], groups: Sequence[Sequence[ComparedRun]]
-) -> tuple[str | None, float | None]:
+def _cost_reference(references: References, groups: Sequence[Sequence[ComparedRun]]) -> tuple[str | None, float | None]:
     """The cheapest reference that meets the SLA: the best schedule, unless none was found that does or that is cheaper
     than the others. If no reference meets it, the cheapest policy that does."""
     met = [

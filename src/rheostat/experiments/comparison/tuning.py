@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from rheostat.experiments.clairvoyant.best_schedule import TARGET
+from rheostat.experiments.clairvoyant.schedule import TARGET
 from rheostat.experiments.comparison.compared_run import ComparedRun
 from rheostat.experiments.comparison.jobs import PolicyJob
 from rheostat.experiments.comparison.policy_choice import is_usable

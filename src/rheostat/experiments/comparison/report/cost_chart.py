@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from rheostat.experiments.clairvoyant.best_schedule import TARGET
+from rheostat.experiments.clairvoyant.schedule import TARGET
 from rheostat.experiments.comparison.figures import Entry
 from rheostat.experiments.comparison.references import (
     BEST_SCHEDULE,
