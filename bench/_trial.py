@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rheostat.cli.commands.demo import FAST_START_SETTINGS
 from rheostat.cli.run_history import RunHistory
 from rheostat.cli.spark_output import spark_output_to
 from rheostat.load import Constant, Shape
@@ -23,7 +22,7 @@ from rheostat.sla import SLA, Budget
 from rheostat.spark.act.cluster_view import RESERVED_EXECUTORS
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
-from rheostat.spark.target import SparkTarget
+from rheostat.spark.target import FAST_START_SETTINGS, SparkTarget
 from rheostat.topology import Topology
 from rheostat.workloads.feeder import Feeder, MakeRecord
 
