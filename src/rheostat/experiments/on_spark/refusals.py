@@ -17,12 +17,12 @@ _CLUSTER_FIELDS = (
     "process_hop", "node_hop", "process_cost", "node_cost",
 )  # fmt: skip
 _OPERATOR_FIELDS = ("capacity", "split", "state_bytes", "state_bytes_per_record", "memory", "io")
-_BATCH_FIELDS = ("trigger", "tasks", "limit")
+_BATCH_FIELDS = ("trigger", "limit")
 
 
 def check_scenario(scenario: Scenario, *, plain: bool) -> None:
     """Raise an error that names all fields of `scenario` that Spark cannot honour; `plain`: as one plain query."""
-    found = [*_refused(scenario), *(_refused_plain(scenario) if plain else ())]
+    found = [*_refused(scenario), *(_refused_plain(scenario) if plain else _refused_pools(scenario))]
     if found:
         raise ConfigError(f"scenario {scenario.name!r} cannot run on Spark: {'; '.join(found)}")
 
@@ -70,6 +70,12 @@ def _refused_operator(topology: Topology, name: OperatorName, model: OperatorMod
     for field in _BATCH_FIELDS:
         if getattr(model.batches, field) != getattr(Batches(), field):
             yield f"{where}: batches: {field} exists only on the simulator, leave it out"
+
+
+def _refused_pools(scenario: Scenario) -> Iterator[str]:
+    for name in scenario.model.topology.operators:
+        if scenario.model.operator(name).batches.tasks is not None:
+            yield f"operator {name!r}: batches: tasks needs a plain query, leave it out or give [spark] attach = true"
 
 
 def _refused_plain(scenario: Scenario) -> Iterator[str]:

@@ -31,6 +31,7 @@ from rheostat.experiments.on_spark.runs import (
 )
 from rheostat.experiments.on_spark.translation import SparkScenario
 from rheostat.experiments.scenario import Scenario
+from rheostat.names import OperatorName
 from rheostat.policies.registry import make_options, make_policy, policy_class
 from rheostat.policies.spark_dra import SparkDraOptions
 from rheostat.spark.cluster.embedded import EmbeddedCluster
@@ -131,7 +132,8 @@ def starting_sizes(scenario: Scenario, policy: str, options: Mapping[str, Any]) 
         elif given is not None:
             sizes |= given
         else:
-            sizes |= peak_sizes(model, scenario.duration_s, PEAK_UTILISATION)
+            peak = peak_sizes(model, scenario.duration_s, PEAK_UTILISATION)
+            sizes = {name: peak[OperatorName(name)] for name in sizes}
     while sum(sizes.values()) > max(len(sizes), most_executors(scenario)):
         sizes[max(sizes, key=lambda name: sizes[name])] -= 1
     return sizes

@@ -55,8 +55,10 @@ class Setup:
 
     @property
     def plain_tasks(self) -> int:
-        """The tasks of a stateless operator in a plain query."""
-        return self.tasks or TASKS_PER_EXECUTOR * most_executors(self.scenario)
+        """The tasks of a stateless operator in a plain query: `tasks`, or as the first operator's `batches` say."""
+        model = self.scenario.model
+        first = model.operator(next(iter(model.topology.operators)))
+        return self.tasks or first.batches.tasks or TASKS_PER_EXECUTOR * most_executors(self.scenario)
 
     def plain_settings(self) -> dict[str, Any]:
         """The settings of a session for a plain query."""

@@ -34,6 +34,8 @@ class SparkScenario:
         sources = [Source(name, reader=self.reader(name)) for name in shape.sources]
         operators = [self._operator(name) for name in shape.operators]
         self.topology = Topology(shape.name, [*sources, *operators])
+        for name in shape.sources:
+            self._input(name).mkdir(parents=True, exist_ok=True)
 
     @property
     def results(self) -> frozenset[str]:
