@@ -21,7 +21,6 @@ from rheostat.experiments.on_spark.record_log import RecordLog
 from rheostat.experiments.on_spark.refusals import check_scenario
 from rheostat.experiments.on_spark.run_figures import run_figures
 from rheostat.experiments.on_spark.runs import (
-    CLUSTER_SLOTS,
     DynamicAllocationRun,
     PlainRun,
     PoolRun,
@@ -29,13 +28,13 @@ from rheostat.experiments.on_spark.runs import (
     SparkRun,
     most_executors,
 )
+from rheostat.experiments.on_spark.shared_cluster import cluster_for_a_run
 from rheostat.experiments.on_spark.translation import SparkScenario
 from rheostat.experiments.scenario import Scenario
 from rheostat.names import OperatorName
 from rheostat.policies.registry import make_options, make_policy, policy_class
 from rheostat.policies.spark_dra import SparkDraOptions
 from rheostat.spark.cluster.embedded import EmbeddedCluster
-from rheostat.spark.cluster.node import Node
 from rheostat.spark.session import Setting
 from rheostat.spark.target import FAST_START_SETTINGS, SparkTarget
 
@@ -57,13 +56,6 @@ Progress = Callable[[float], None]
 """Called with the seconds of the load that have passed."""
 
 
-@contextmanager
-def comparison_cluster() -> Iterator[EmbeddedCluster]:
-    """The cluster on which scenarios run, with more slots than cores: the work of their operators is waiting."""
-    with EmbeddedCluster([Node("one", cores=CLUSTER_SLOTS, memory="12g")]) as cluster:
-        yield cluster
-
-
 def run_on_spark(
     scenario: Scenario,
     policy: str | None = None,
@@ -74,7 +66,9 @@ def run_on_spark(
     cluster: EmbeddedCluster | None = None,
     progress: Progress | None = None,
 ) -> ComparedRun:
-    """Run `scenario` under `policy` (by default its own) on `cluster`, or on a new one, and return the figures.
+    """Run `scenario` under `policy` (by default its own) on `cluster` and return the figures.
+
+    Without a cluster it runs on the shared one, or else on one of its own.
 
     `spark-dra` is Spark's own dynamic allocation. `static` without options has the executors that the peak needs.
     A scenario that asks for what Spark cannot do is refused before anything starts.
@@ -83,7 +77,7 @@ def run_on_spark(
     chosen = dict(options) if options is not None else (scenario.policy_options if name == scenario.policy else {})
     check_run(scenario, name, chosen)
     with ExitStack() as stack:
-        nodes = cluster or stack.enter_context(comparison_cluster())
+        nodes = cluster or stack.enter_context(cluster_for_a_run())
         folder = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="rheostat-run-", ignore_cleanup_errors=True))
         )

@@ -20,6 +20,7 @@ from rheostat.attachment import Attachment, attach
 from rheostat.decision import Scale
 from rheostat.errors import PlantError
 from rheostat.experiments.on_spark.record_log import RecordLog
+from rheostat.experiments.on_spark.shared_cluster import CLUSTER_SLOTS
 from rheostat.experiments.on_spark.translation import SparkScenario, counting, waiting
 from rheostat.experiments.scenario import Scenario
 from rheostat.loop.turn import Ruling, Turn, Verdict
@@ -33,8 +34,6 @@ from rheostat.spark.query.failure import reason_of
 from rheostat.spark.query.per_record.record_stage import record_stage
 from rheostat.spark.query.per_record.timings import Stopwatch
 from rheostat.stop_signals import jobs_survive_interrupt, raised_stop_signals
-
-CLUSTER_SLOTS = 16
 
 TASKS_PER_EXECUTOR = 2
 """Tasks of a plain query for each executor that the budget allows: as a topic has more partitions than readers."""
