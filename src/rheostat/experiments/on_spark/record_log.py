@@ -68,6 +68,15 @@ class RecordLog:
         """Whether there are results of each of `operators`."""
         return operators <= {operator for (operator, _), batch in list(self.batches.items()) if len(batch.ids)}
 
+    def lost(self) -> int:
+        """Records without a result although there are results of later batches; batches are processed in order."""
+        newest: dict[str, int] = {}
+        for (operator, _), batch in sorted(self.batches.items(), key=lambda item: item[0][1]):
+            if len(batch.ids):
+                newest[operator] = int(batch.ids.min())
+        completed = self.completed_s(0.0)
+        return int(np.isnan(completed[: max(0, min(newest.values(), default=0))]).sum())
+
     def completed_s(self, start_s: float) -> NDArray[np.float64]:
         """When the last result of each record was there, in seconds since `start_s`; NaN without any."""
         completed = np.full(len(self.entered_s), np.nan)

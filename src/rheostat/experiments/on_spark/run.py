@@ -48,9 +48,7 @@ _WARM_UP_RATE = 5.0
 _WARM_UP_S = 10.0
 _FIRST_RESULTS_TIMEOUT_S = 180.0
 _STEP_S = 0.5
-_DRAIN_TIMEOUT_S = 60.0
-_QUIET_S = 20.0
-"""Records without a result are lost if there is no result for so long."""
+_DRAIN_TIMEOUT_S = 20.0
 
 Progress = Callable[[float], None]
 """Called with the seconds of the load that have passed."""
@@ -65,13 +63,15 @@ def run_on_spark(
     seed: int = 0,
     cluster: EmbeddedCluster | None = None,
     progress: Progress | None = None,
+    log: RecordLog | None = None,
 ) -> ComparedRun:
     """Run `scenario` under `policy` (by default its own) on `cluster` and return the figures.
 
     Without a cluster it runs on the shared one, or else on one of its own.
 
     `spark-dra` is Spark's own dynamic allocation. `static` without options has the executors that the peak needs.
-    A scenario that asks for what Spark cannot do is refused before anything starts.
+    A scenario that asks for what Spark cannot do is refused before anything starts. `log` is filled with the times of
+    all records and their results.
     """
     name = policy or scenario.policy
     chosen = dict(options) if options is not None else (scenario.policy_options if name == scenario.policy else {})
@@ -81,7 +81,7 @@ def run_on_spark(
         folder = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="rheostat-run-", ignore_cleanup_errors=True))
         )
-        log = RecordLog()
+        log = RecordLog() if log is None else log
         setup = Setup(
             scenario=scenario,
             on_spark=SparkScenario(scenario, folder, log, seed),
@@ -98,12 +98,12 @@ def run_on_spark(
         stack.callback(run.stop)
         _warm_up(run)
         start_s = _feed(run, progress)
-        lost = _drain(run)
+        _drain(run)
     records = RecordFigures(log.entered_s, log.completed_s(start_s), scenario.duration_s, scenario.goal.end_to_end)
     paid_s = paid.executor_seconds(start_s, start_s + scenario.duration_s)
     figures = run_figures(scenario, records, run.turns, start_s, paid_s)
     return ComparedRun(
-        scenario=scenario.name, policy=name, setting=setting, plant="spark", seed=seed, lost=lost, **figures
+        scenario=scenario.name, policy=name, setting=setting, plant="spark", seed=seed, lost=log.lost(), **figures
     )
 
 
@@ -204,19 +204,8 @@ def _feed(run: SparkRun, progress: Progress | None) -> float:
     return start_s
 
 
-def _drain(run: SparkRun) -> int:
-    """Wait for the rest of the results, but not for ever; returns how many records were lost."""
-    start_s = last_s = time.monotonic()
-    missing = _missing(run)
-    while missing and time.monotonic() - start_s < _DRAIN_TIMEOUT_S:
+def _drain(run: SparkRun) -> None:
+    """Wait for the rest of the results, but not for ever: a run that is far behind keeps its backlog."""
+    end_s = time.monotonic() + _DRAIN_TIMEOUT_S
+    while time.monotonic() < end_s and np.isnan(run.setup.log.completed_s(0.0)).any():
         run.wait(_STEP_S)
-        before, missing = missing, _missing(run)
-        last_s = time.monotonic() if missing < before else last_s
-        if time.monotonic() - last_s > _QUIET_S:
-            return missing
-    return 0
-
-
-def _missing(run: SparkRun) -> int:
-    """Records without a result."""
-    return int(np.isnan(run.setup.log.completed_s(0.0)).sum())
