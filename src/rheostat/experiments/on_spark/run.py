@@ -40,7 +40,7 @@ from rheostat.spark.target import FAST_START_SETTINGS, SparkTarget
 
 DYNAMIC_ALLOCATION = "spark-dra"
 STATIC = "static"
-PEAK_UTILISATION = 0.75
+PEAK_UTILISATION = 0.6
 """Of executors that are provisioned for the peak. Micro-batches take a part of the time for themselves."""
 
 _SETTINGS = FAST_START_SETTINGS | {"spark.executor.memory": "512m"}
