@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
@@ -38,7 +38,12 @@ def run_jobs(jobs: Sequence[Job], processes: int) -> Iterator[tuple[Job, JobResu
         with _without_interrupts():
             futures = {pool.submit(_attempt, job): job for job in jobs}
         for future in as_completed(futures):
-            yield futures[future], _outcome(future)
+            yield futures[future], future.result()
+    except BrokenProcessPool:
+        raise RheostatError(
+            "a process of the comparison ended abruptly, perhaps for lack of memory: the same command resumes, with "
+            f"fewer --processes than {processes} it needs less"
+        ) from None
     finally:
         writer.close()
         pool.shutdown(cancel_futures=True)
@@ -52,13 +57,6 @@ def _attempt(job: Job) -> JobResult | Failure:
         return Failure(str(error))
     except Exception as error:
         return Failure(f"{type(error).__name__}: {error}")
-
-
-def _outcome(future: Future[JobResult | Failure]) -> JobResult | Failure:
-    try:
-        return future.result()
-    except BrokenProcessPool:
-        return Failure("a worker process ended abruptly, perhaps for lack of memory: resume with fewer --processes")
 
 
 @contextmanager

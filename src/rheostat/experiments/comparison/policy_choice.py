@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from rheostat.errors import ConfigError
+from rheostat.errors import ConfigError, RheostatError
 from rheostat.experiments.comparison.near_names import near_names
 from rheostat.experiments.learned_table import learned_table
 from rheostat.experiments.scenario import Scenario
 from rheostat.policies.qlearning.policy import QLearning
-from rheostat.policies.registry import policies
+from rheostat.policies.registry import make_policy, policies
+from rheostat.sla import Goal
 
 ALL = "all"
 
@@ -30,3 +31,12 @@ def with_training(scenario: Scenario, policy: str, options: dict[str, Any]) -> d
     if policy != QLearning.name or "table" in options:
         return options
     return {"table": learned_table(scenario), **options}
+
+
+def is_usable(goal: Goal, policy: str, options: dict[str, Any]) -> bool:
+    """Whether a policy takes these options for a goal. Training changes nothing about that."""
+    try:
+        make_policy(policy, goal, {"table": {}, **options} if policy == QLearning.name else options)
+    except RheostatError:
+        return False
+    return True

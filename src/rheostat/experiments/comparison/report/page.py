@@ -30,7 +30,9 @@ tbody th, thead th:first-child { text-align: left; } svg { width: 100%; height: 
 .note { color: var(--muted); } .warning { border-left: 4px solid var(--sla); padding-left: 0.8rem; }
 svg text { font: 11px system-ui, sans-serif; fill: var(--ink); } svg .tick { fill: var(--muted); font-size: 10px; }
 svg .executors-tick { fill: var(--executors); } svg .name { font-weight: 700; } svg .label { fill: var(--ink); }
-svg .reference-label { fill: var(--reference); } svg line, svg path { fill: none; }
+svg .reference-label { fill: var(--reference); }
+svg .label, svg .name, svg .reference-label { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; }
+svg line, svg path { fill: none; }
 svg .grid { stroke: var(--line); stroke-width: 0.6; } svg .axis { stroke: var(--muted); stroke-width: 1; }
 svg .load { fill: var(--load); stroke: none; } svg .missed { fill: var(--missed); }
 svg .executors { stroke: var(--executors); stroke-width: 1.8; } svg .latency { stroke: var(--latency);
@@ -90,7 +92,13 @@ def _scenario(scenario: ComparedScenario) -> Iterator[str]:
     for policy, why in scenario.not_run.items():
         yield f'<p class="warning">Not run: {escape(policy)}: {escape(why)}</p>'
     yield "<h3>Success against cost</h3>"
-    yield cost_chart(scenario.name, scenario.entries, scenario.references, scenario.cost_of_reference)
+    yield cost_chart(
+        scenario.name,
+        scenario.entries,
+        scenario.references,
+        scenario.cost_reference,
+        scenario.cost_of_reference,
+    )
     yield f'<p class="note">{_CHARTS}</p>{figures_table(scenario)}<h3>Over time</h3>'
     yield run_chart(scenario.name, list(_rows(scenario)), scenario.duration_s, scenario.latency_limit_s)
 

@@ -104,11 +104,9 @@ class _RunChart:
         yield from self._frame(time, upper, lower)
         limit = latency(self.latency_limit_s)
         yield svg.line(*(_RIGHT[0], limit), *(_RIGHT[1], limit), "sla")
-        known = groupby(series, lambda point: point.latency_s is not None)
-        for has_latency, points in known:
-            if has_latency:
-                places = [(time(point.time_s), latency(point.latency_s or 0.0)) for point in points]
-                yield svg.element("path", d=svg.path_through(places), class_="latency")
+        for points in _joined(series, _HIGHEST_LATENCY * self.latency_limit_s):
+            places = [(time(point.time_s), latency(point.latency_s or 0.0)) for point in points]
+            yield svg.element("path", d=svg.path_through(places), class_="latency")
         for times in (0.0, 1.0, _HIGHEST_LATENCY):
             value = times * self.latency_limit_s
             label = f"≥ {human(value)}" if times == _HIGHEST_LATENCY else human(value)
@@ -119,6 +117,20 @@ class _RunChart:
         for minutes in Scale(0.0, self.duration_s / _MINUTE_S, time.start, time.end).ticks(6):
             x = time(minutes * _MINUTE_S)
             yield svg.line(x, upper, x, lower, "grid")
+
+
+def _joined(series: Sequence[SeriesPoint], gap_s: float) -> Iterator[list[SeriesPoint]]:
+    """The points with a latency, in groups between which none completed for longer than `gap_s`."""
+    group: list[SeriesPoint] = []
+    for point in series:
+        if point.latency_s is None:
+            continue
+        if group and point.time_s - group[-1].time_s > gap_s:
+            yield group
+            group = []
+        group.append(point)
+    if group:
+        yield group
 
 
 def _missed(series: Sequence[SeriesPoint]) -> Iterator[tuple[float, float]]:
