@@ -165,6 +165,7 @@ def test_the_best_setting_of_the_grid_is_found_on_other_seeds(folder: Path, monk
     assert tuned["static"].options == {"executors": 3}
     assert tuned["threshold"].options == {}
     assert {run.seed for entry in tuned.values() for run in entry.runs} == {0, 1}
+    assert (found.jobs, found.reused) == (2 * 2 + 4 + 2, 0)
     assert {(each.policy, each.setting) for each in found.ranking["tuned"]} == {
         ("static", "tuned"),
         ("threshold", "tuned"),

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from rheostat.errors import ConfigError, RheostatError
-from rheostat.experiments.comparison.job_pool import Failure, run_jobs
+from rheostat.experiments.comparison.job_pool import JobFailure, run_jobs
 
 
 class Answers:
@@ -27,7 +27,7 @@ def outcomes(*jobs: Any, processes: int) -> list[Any]:
 
 
 def test_a_job_that_raises_does_not_end_the_others() -> None:
-    failure = Failure("seeds 0 must be at least 1")
+    failure = JobFailure("seeds 0 must be at least 1")
     assert outcomes(Fails(), Answers(), processes=1) == [failure, 42]
     assert set(outcomes(Fails(), Answers(), processes=2)) == {failure, 42}
 

@@ -19,7 +19,7 @@ from rheostat.experiments.comparison.comparison import (
 )
 from rheostat.experiments.comparison.figures import entry_of
 from rheostat.experiments.comparison.report.page import report, write_report
-from rheostat.experiments.comparison.report.svg import Scale, round_step
+from rheostat.experiments.comparison.report.svg import AxisScale, round_step
 from rheostat.experiments.comparison.scenario_choice import choose_scenarios
 
 VOID = {"meta", "br"}
@@ -119,6 +119,6 @@ def test_steps_are_round(least: float, step: float) -> None:
 
 
 def test_a_scale_keeps_values_within_its_ends() -> None:
-    scale = Scale(0.0, 10.0, 100.0, 0.0)
+    scale = AxisScale(0.0, 10.0, 100.0, 0.0)
     assert [scale(value) for value in (-5.0, 0.0, 5.0, 99.0)] == [100.0, 100.0, 50.0, 0.0]
     assert scale.ticks(5) == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]

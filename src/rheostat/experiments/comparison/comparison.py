@@ -11,7 +11,7 @@ from rheostat.errors import RheostatError
 from rheostat.experiments.clairvoyant.best_schedule import TARGET
 from rheostat.experiments.comparison.compared_run import ComparedRun
 from rheostat.experiments.comparison.figures import Entry, entry_of
-from rheostat.experiments.comparison.job_pool import Failure, run_jobs
+from rheostat.experiments.comparison.job_pool import JobFailure, run_jobs
 from rheostat.experiments.comparison.job_store import JobStore
 from rheostat.experiments.comparison.jobs import Job, PolicyJob, ReferenceJob
 from rheostat.experiments.comparison.pareto import pareto_front
@@ -113,16 +113,18 @@ class _Work:
         self._store, self._progress = store, progress
         self._processes = request.processes if plant_called(request.plant).parallel else 1
         self.failed: list[FailedJob] = []
-        self.done = self.reused = self._known = 0
+        self._known: set[str] = set()
+        self.done = self.reused = 0
 
     def do(self, jobs: Iterable[Job]) -> None:
-        wanted = {job.key: job for job in jobs}
+        """Each job once, however often it is asked for."""
+        wanted = {job.key: job for job in jobs if job.key not in self._known}
         missing = [job for job in wanted.values() if job not in self._store]
-        self._known += len(wanted)
+        self._known |= wanted.keys()
         self.reused += len(wanted) - len(missing)
         self._count(len(wanted) - len(missing))
         for job, result in run_jobs(missing, self._processes):
-            if isinstance(result, Failure):
+            if isinstance(result, JobFailure):
                 self.failed.append(FailedJob(job.name, result.why))
             else:
                 self._store.add(job, result)
@@ -139,7 +141,7 @@ class _Work:
 
     def _count(self, jobs: int) -> None:
         self.done += jobs
-        self._progress(self.done, self._known)
+        self._progress(self.done, len(self._known))
 
 
 @dataclass

@@ -19,13 +19,13 @@ from rheostat.errors import RheostatError
 from rheostat.experiments.comparison.jobs import Job, JobResult
 
 
-class Failure(NamedTuple):
+class JobFailure(NamedTuple):
     """Why a job has no result."""
 
     why: str
 
 
-def run_jobs(jobs: Sequence[Job], processes: int) -> Iterator[tuple[Job, JobResult | Failure]]:
+def run_jobs(jobs: Sequence[Job], processes: int) -> Iterator[tuple[Job, JobResult | JobFailure]]:
     """In any order. With one process they run in this one, in their order."""
     if processes == 1 or len(jobs) < 2:
         for job in jobs:
@@ -50,13 +50,13 @@ def run_jobs(jobs: Sequence[Job], processes: int) -> Iterator[tuple[Job, JobResu
         reader.close()
 
 
-def _attempt(job: Job) -> JobResult | Failure:
+def _attempt(job: Job) -> JobResult | JobFailure:
     try:
         return job.run()
     except RheostatError as error:
-        return Failure(str(error))
+        return JobFailure(str(error))
     except Exception as error:
-        return Failure(f"{type(error).__name__}: {error}")
+        return JobFailure(f"{type(error).__name__}: {error}")
 
 
 @contextmanager

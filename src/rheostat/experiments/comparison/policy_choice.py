@@ -12,6 +12,9 @@ from rheostat.sla import Goal
 
 ALL = "all"
 
+_MOST_LEARNED = 50
+"""Executors of one operator, beyond which nothing is learned, unless the budget is smaller."""
+
 
 def choose_policies(text: str) -> tuple[str, ...]:
     """The names in a list such as "drs,static"; "all" stands for all that are registered, in their order."""
@@ -30,7 +33,8 @@ def with_training(scenario: Scenario, policy: str, options: dict[str, Any]) -> d
     """`options`, with a table trained on the scenario's own load for `q-learning`, which needs one."""
     if policy != QLearning.name or "table" in options:
         return options
-    return {"table": learned_table(scenario), **options}
+    most = min(_MOST_LEARNED, scenario.largest_budget.total or _MOST_LEARNED)
+    return {"table": learned_table(scenario, most), **options}
 
 
 def is_usable(goal: Goal, policy: str, options: dict[str, Any]) -> bool:

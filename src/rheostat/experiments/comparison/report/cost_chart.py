@@ -14,7 +14,7 @@ from rheostat.experiments.comparison.references import (
     Reference,
 )
 from rheostat.experiments.comparison.report import svg
-from rheostat.experiments.comparison.report.svg import Point, Scale
+from rheostat.experiments.comparison.report.svg import AxisScale, Point
 
 _WIDTH, _HEIGHT = 960.0, 400.0
 _X, _Y = (56.0, 930.0), (350.0, 24.0)
@@ -48,7 +48,7 @@ def cost_chart(
     room = _ROOM * (max(costs) - min(costs)) or 0.1 * max(costs)
     lowest = int(min(rates) / _LOWEST_SUCCESS_STEP) * _LOWEST_SUCCESS_STEP
     chart = _CostChart(
-        Scale(max(0.0, min(costs) - room), max(costs) + room, *_X), Scale(min(lowest, 0.9), 1.0, *_Y), unit
+        AxisScale(max(0.0, min(costs) - room), max(costs) + room, *_X), AxisScale(min(lowest, 0.9), 1.0, *_Y), unit
     )
     title = f"executor-seconds over those of {cost_reference}" if cost_of_reference else "executor-seconds"
     for cost, success in [*((entry.cost / unit, entry.success) for entry in entries), *points]:
@@ -59,8 +59,8 @@ def cost_chart(
 
 @dataclass(frozen=True)
 class _CostChart:
-    x: Scale
-    y: Scale
+    x: AxisScale
+    y: AxisScale
     unit: float
     labels: "_Labels" = field(default_factory=lambda: _Labels())
 
