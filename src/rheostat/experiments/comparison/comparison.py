@@ -22,7 +22,6 @@ from rheostat.experiments.comparison.references import LOWER_BOUND, Reference
 from rheostat.experiments.comparison.scenario_choice import ChosenScenario, ScenarioChoice
 from rheostat.experiments.comparison.tuning import Options, best_options, tuning_jobs
 from rheostat.experiments.feasibility import why_it_cannot_be_met
-from rheostat.policies.registry import make_policy
 
 DEFAULT, TUNED = "default", "tuned"
 
@@ -86,7 +85,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 def compare(request: ComparisonRequest, progress: Progress = lambda done, known: None) -> Comparison:
     """Run what is not stored yet, and compare. An interrupted comparison is resumed by calling it again."""
-    with JobStore(request.out) as store:
+    with JobStore(request.out) as store, plant_called(request.plant).opened():
         work = _Work(request, store, progress)
         default = [_DefaultJobs(chosen, request) for chosen in request.choice.scenarios]
         work.do(job for each in default for job in each.jobs)
@@ -170,7 +169,7 @@ class _DefaultJobs:
         if request.reference_runs and plant_called(request.plant).references:
             self.search = ReferenceJob(chosen=self.chosen, seed=request.seeds[0], runs=request.reference_runs)
         for policy in request.policies:
-            if (why := _why_not(self.chosen, policy)) is not None:
+            if (why := _why_not(self.chosen, policy, request.plant)) is not None:
                 self.not_run[policy] = why
                 continue
             self.groups.append(_group(self.chosen, request, policy, DEFAULT, {}))
@@ -219,10 +218,10 @@ def _group(
     return _Group(options, jobs)
 
 
-def _why_not(chosen: ChosenScenario, policy: str) -> str | None:
+def _why_not(chosen: ChosenScenario, policy: str, plant: str) -> str | None:
     """Why a policy cannot be used for a scenario at all."""
     try:
-        make_policy(policy, chosen.scenario.goal, with_training(chosen.scenario, policy, {}))
+        plant_called(plant).check(chosen.scenario, policy, with_training(chosen.scenario, policy, {}))
     except RheostatError as error:
         return str(error)
     return None
