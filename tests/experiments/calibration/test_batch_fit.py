@@ -62,7 +62,8 @@ def test_noisy_batches_give_back_their_costs_within_a_few_per_cent(
     cost_s = fixed_s + 2 * per_task_s
     assert fit.fixed.value + 2 * fit.per_task.value == pytest.approx(cost_s, rel=0.05)
     assert fit.service.value == pytest.approx(service_s, rel=0.05, abs=0.05 * cost_s / 400)
-    assert fit.fixed.half_width is not None and abs(fit.fixed.value - fixed_s) < 2.5 * fit.fixed.half_width + 1e-9
+    assert fit.fixed.half_width is not None
+    assert abs(fit.fixed.value - fixed_s) < 2.5 * fit.fixed.half_width + 1e-9
 
 
 def test_confidence_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
@@ -103,7 +104,8 @@ def test_the_variation_of_the_cost_is_that_of_the_noise() -> None:
 
 def test_timed_records_replace_a_service_time_that_agrees_with_them() -> None:
     fit = fit_batches("split", batches(noise=0.1), timed_s=0.0201)
-    assert fit.service.value == 0.0201 and fit.service.half_width is None
+    assert fit.service.value == 0.0201
+    assert fit.service.half_width is None
 
 
 def test_batches_that_say_significantly_more_than_timed_records_win() -> None:
@@ -125,7 +127,8 @@ def test_the_expected_batch_is_the_one_that_was_made() -> None:
 def test_a_keyed_operator_has_one_cost() -> None:
     same = [MeasuredBatch(8, b.executors, b.longest_rows, b.duration_s) for b in batches(per_task_s=0.0)]
     fit = fit_batches("count", same, tasks_vary=False)
-    assert fit.fixed.value == pytest.approx(0.3, rel=1e-6) and fit.per_task.value == 0.0
+    assert fit.fixed.value == pytest.approx(0.3, rel=1e-6)
+    assert fit.per_task.value == 0.0
 
 
 def test_too_few_batches_are_refused() -> None:

@@ -20,6 +20,7 @@ from rheostat.errors import ConfigError
 from rheostat.experiments.replicate import t_quantile
 
 Floats = NDArray[np.float64]
+Kept = NDArray[np.bool_]
 
 FEWEST_BATCHES = 12
 """Fewer leave too little to judge three parameters and their errors by."""
@@ -55,8 +56,8 @@ class Estimate(msgspec.Struct, frozen=True):
 class BatchFit(msgspec.Struct, frozen=True):
     """What a batch costs, in seconds: `fixed` + `per_task` · tasks + `service` for each record of one executor.
 
-    `cost_scv` is the squared coefficient of variation of the cost beside the work. `used` batches were fitted, `left_out`
-    were too far off.
+    `cost_scv` is the squared coefficient of variation of the cost beside the work. `used` batches were fitted, and
+    `left_out` were too far off.
     """
 
     fixed: Estimate
@@ -165,7 +166,7 @@ def _result(
     )
 
 
-def _robust(columns: Floats, target: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def _robust(columns: Floats, target: Floats) -> tuple[Floats, Floats, Kept]:
     """Least squares without the batches that are far off: values, half-widths, and which batches were used."""
     residuals = target - columns @ _least_absolute(columns, target)
     kept = np.ones(len(target), dtype=bool)
@@ -187,11 +188,11 @@ def _robust(columns: Floats, target: Floats) -> tuple[Floats, Floats, NDArray[np
 def _least_absolute(columns: Floats, target: Floats) -> Floats:
     """The values with the least sum of absolute errors, which a few wild batches do not change."""
     weights = np.ones(len(target))
-    values = np.zeros(columns.shape[1])
+    values: Floats = np.zeros(columns.shape[1])
     floor = 1e-6 * max(1e-9, float(np.median(np.abs(target))))
     for _ in range(_ROUNDS * 2):
         root = np.sqrt(weights)
-        values = np.linalg.lstsq(columns * root[:, None], target * root, rcond=None)[0]
+        values = np.asarray(np.linalg.lstsq(columns * root[:, None], target * root, rcond=None)[0], dtype=np.float64)
         weights = 1.0 / np.maximum(np.abs(target - columns @ values), floor)
     return values
 
@@ -199,7 +200,8 @@ def _least_absolute(columns: Floats, target: Floats) -> Floats:
 def _not_negative(columns: Floats, target: Floats) -> Floats:
     """Least squares with all values at least 0: the best of the fits in which some are 0 and no other is negative."""
     count = columns.shape[1]
-    best, least = np.zeros(count), float(target @ target)
+    best: Floats = np.zeros(count)
+    least = float(target @ target)
     for size in range(count, 0, -1):
         for chosen in combinations(range(count), size):
             part = np.linalg.lstsq(columns[:, chosen], target, rcond=None)[0]
