@@ -2,6 +2,7 @@
 
 import tempfile
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -77,9 +78,8 @@ def calibrate_application(
         assert feed is not None
         assert records is not None
         options["feed"] = SampleFeed(feed, records)
-    fit = _measured(
-        topology, master, folder, settings, parse_pairs(conf, "--conf", "spark.executor.memory=1g"), options
-    )
+    spark_settings = parse_pairs(conf, "--conf", "spark.executor.memory=1g") or {}
+    fit = _measured(topology, master, folder, settings, spark_settings, options)
     out.write_text(plant_file(topology, fit), encoding="utf-8")
     if json:
         print(msgspec.json.encode(fit).decode())
@@ -93,7 +93,7 @@ def _measured(
     master: str | None,
     folder: Path | None,
     settings: "CalibrationSettings",
-    conf: dict[str, str] | None,
+    spark_settings: dict[str, str],
     options: dict[str, Any],
 ) -> PlantFit:
     from rheostat.experiments.calibration.spark_measurement import measure_on_spark
@@ -112,7 +112,7 @@ def _measured(
         stack.enter_context(spark_output_to(Path(run) / "spark.log"))
         measured = measure_on_spark(
             topology,
-            SparkTarget(master=master, cluster=cluster, settings=conf or {}),
+            SparkTarget(master=master, cluster=cluster, settings=spark_settings),
             Path(run) / "run",
             settings,
             sinks=sinks,
@@ -132,7 +132,7 @@ def _numbers(text: str, option: str) -> list[int]:
             f"{option} {text!r} is one number only: the fixed cost of a batch and its cost per task could not be told "
             "apart; give several, e.g. 1,2,4"
         )
-    if not any(later > earlier for earlier, later in zip(numbers, numbers[1:], strict=False)):
+    if not any(later > earlier for earlier, later in pairwise(numbers)):
         raise ConfigError(f"{option} {text!r} never rise: no start of an executor would be seen; give e.g. 1,2,4")
     return numbers
 
@@ -169,8 +169,8 @@ def _table(topology: Topology, fit: PlantFit) -> Table:
         table.add_row(f"{name}: variation of service (scv)", f"{found.scv:.3g}", "")
         if found.first_batch is not None:
             table.add_row(f"{name}: first batch after a change, longer by", *_cells(found.first_batch))
-    for name, source in fit.sources.items():
-        table.add_row(f"{name}: batches that read it", human(source.batch_s), "")
+    for source_name, source in fit.sources.items():
+        table.add_row(f"{source_name}: batches that read it", human(source.batch_s), "")
     table.add_row("start of an executor", *_cells(fit.starts.start))
     table.add_row("warm-up", *_cells(fit.starts.warm_up))
     table.add_row("started at once", "all" if fit.starts.at_once is None else str(fit.starts.at_once), "")
