@@ -12,6 +12,7 @@ import typer
 from rheostat.cli.commands import (
     calibrate,
     cluster,
+    compare,
     demo,
     doctor,
     explain,
@@ -36,6 +37,7 @@ app.command("init")(init.write_settings)
 app.command("doctor")(doctor.check_spark)
 app.command("simulate")(simulate.simulate_scenario)
 app.command("calibrate")(calibrate.calibrate_application)
+app.command("compare")(compare.compare_policies)
 app.command("policies")(policies.list_policies)
 app.command("explain")(explain.explain_journal)
 app.command("replay")(replay.replay_journal)
