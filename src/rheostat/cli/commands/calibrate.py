@@ -1,10 +1,12 @@
 """`rheostat calibrate`: measures an application on Spark and describes it for the simulator."""
 
 import tempfile
-from contextlib import ExitStack
+import tomllib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import typer
@@ -22,10 +24,8 @@ from rheostat.errors import ConfigError
 from rheostat.experiments.calibration.batch_fit import Estimate
 from rheostat.experiments.calibration.plant_file import plant_file
 from rheostat.experiments.calibration.plant_fit import PlantFit, fit_plant
+from rheostat.experiments.scenario import read_scenario
 from rheostat.topology import Topology
-
-if TYPE_CHECKING:
-    from rheostat.experiments.calibration.spark_measurement import CalibrationSettings
 
 _EXECUTORS = "1,2,4,1,3"
 _TIME = "30s"
@@ -33,7 +33,11 @@ _TIME = "30s"
 
 def calibrate_application(
     app: Annotated[
-        str, typer.Argument(metavar="APP.py[:name]", help="A Python file, and the name of the topology in it.")
+        str,
+        typer.Argument(
+            metavar="APP.py[:name]|SCENARIO.toml",
+            help="A Python file, and the name of the topology in it; or a scenario, which is emulated.",
+        ),
     ],
     master: Master = None,
     folder: ClusterFolder = None,
@@ -43,7 +47,9 @@ def calibrate_application(
     ] = _EXECUTORS,
     rates: Annotated[
         str | None,
-        typer.Option(metavar="R,R,...", help="Input rates in records/s, with --feed. Without it, as the source gives."),
+        typer.Option(
+            metavar="R,R,...", help="Input rates in records/s; an application needs --feed. Without it, as it comes."
+        ),
     ] = None,
     feed: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder that the source reads: --records are written there.")
@@ -61,26 +67,23 @@ def calibrate_application(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Measure a topology on Spark at several sizes and rates, and write a scenario file that simulates it."""
-    topology = load_topology(app)
+    """Measure an application on Spark at several sizes and rates, and write a scenario file that simulates it.
+
+    A scenario is emulated as `rheostat compare --on spark` does, and written again with the measured plant.
+    """
     counts, time_s = _numbers(executors, "--executors"), positive_seconds(time, "--time")
     check_target(master, folder)
     _check_out(out)
-    wanted_rates = None if rates is None else _rates(rates, feed, records)
-    if rates is None and (feed is not None or records is not None):
-        raise ConfigError("--feed and --records need --rates, e.g. --rates 20,60,120")
-    from rheostat.experiments.calibration.sample_feed import SampleFeed
-    from rheostat.experiments.calibration.spark_measurement import CalibrationSettings
-
-    settings = CalibrationSettings(counts, wanted_rates or (None,), time_s)
-    options: dict[str, Any] = {"sinks": parse_pairs(sink, "--sink", "count=json:results")}
-    if wanted_rates is not None:
-        assert feed is not None
-        assert records is not None
-        options["feed"] = SampleFeed(feed, records)
     spark_settings = parse_pairs(conf, "--conf", "spark.executor.memory=1g") or {}
-    fit = _measured(topology, master, folder, settings, spark_settings, options)
-    out.write_text(plant_file(topology, fit), encoding="utf-8")
+    if app.endswith(".toml"):
+        _refuse(feed=feed, records=records, sink=sink, conf=conf)
+        topology, fit, content = _scenario(Path(app), counts, rates, time_s, master, folder)
+    else:
+        topology, content = load_topology(app), None
+        sinks = parse_pairs(sink, "--sink", "count=json:results") or {}
+        written = _feed(rates, feed, records)
+        fit = _application(topology, counts, written, time_s, master, folder, sinks, spark_settings)
+    out.write_text(plant_file(topology, fit, content), encoding="utf-8")
     if json:
         print(msgspec.json.encode(fit).decode())
     else:
@@ -88,38 +91,93 @@ def calibrate_application(
         Console().print(f"scenario: {out}; simulate it with rheostat simulate {out}", soft_wrap=True, highlight=False)
 
 
-def _measured(
+def _scenario(
+    path: Path, counts: list[int], rates: str | None, time_s: float, master: str | None, folder: Path | None
+) -> tuple[Topology, PlantFit, dict[str, Any]]:
+    """An emulated scenario: its topology, the measured plant, and the content of its file."""
+    scenario, content = read_scenario(path), tomllib.loads(path.read_text(encoding="utf-8"))
+    wanted = None if rates is None else _rates(rates)
+    from rheostat.experiments.calibration.emulated_scenario import default_rates, measure_scenario
+    from rheostat.experiments.calibration.spark_measurement import CalibrationSettings
+
+    topology = scenario.model.topology
+    settings = CalibrationSettings(counts, wanted or default_rates(scenario), time_s)
+    with _measuring(topology, counts, master, folder) as (cluster, progress, _):
+        measured = measure_scenario(scenario, settings, master=master, cluster=cluster, progress=progress)
+    return topology, fit_plant(topology, measured), content
+
+
+def _application(
     topology: Topology,
+    counts: list[int],
+    written: "WrittenInput | None",
+    time_s: float,
     master: str | None,
     folder: Path | None,
-    settings: "CalibrationSettings",
+    sinks: dict[str, str],
     spark_settings: dict[str, str],
-    options: dict[str, Any],
 ) -> PlantFit:
-    from rheostat.experiments.calibration.spark_measurement import measure_on_spark
-    from rheostat.spark.act.cluster_view import RESERVED_EXECUTORS
+    from rheostat.experiments.calibration.sample_feed import SampleFeed
+    from rheostat.experiments.calibration.spark_measurement import CalibrationSettings, measure_on_spark
     from rheostat.spark.query.sinks import checked_sinks
     from rheostat.spark.query.unit import units_of
     from rheostat.spark.target import SparkTarget
 
-    sinks = checked_sinks(options.pop("sinks") or {}, units_of(topology))
-    room = max(settings.executors) * len(topology.operators) + RESERVED_EXECUTORS
+    checked = checked_sinks(sinks, units_of(topology))
+    feed: dict[str, Any] = {} if written is None else {"feed": SampleFeed(written.folder, written.records)}
+    settings = CalibrationSettings(counts, (None,) if written is None else written.rates, time_s)
+    with _measuring(topology, counts, master, folder) as (cluster, progress, directory):
+        target = SparkTarget(master=master, cluster=cluster, settings=spark_settings)
+        measured = measure_on_spark(
+            topology, target, directory / "run", settings, sinks=checked, progress=progress, **feed
+        )
+    return fit_plant(topology, measured)
+
+
+@contextmanager
+def _measuring(topology: Topology, counts: list[int], master: str | None, folder: Path | None) -> Iterator[Any]:
+    """A cluster with room for the most executors, a function that shows progress, and a folder; Spark's output is away
+    from the terminal."""
+    from rheostat.spark.act.cluster_view import RESERVED_EXECUTORS
+
+    room = max(counts) * len(topology.operators) + RESERVED_EXECUTORS
     with ExitStack() as stack:
-        run = stack.enter_context(tempfile.TemporaryDirectory(prefix="rheostat-calibrate-", ignore_cleanup_errors=True))
+        name = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="rheostat-calibrate-", ignore_cleanup_errors=True)
+        )
         bar = stack.enter_context(progress_bar())
         task = bar.add_task("starting a Spark cluster", total=1.0)
         cluster = stack.enter_context(open_target(master, folder, room))
-        stack.enter_context(spark_output_to(Path(run) / "spark.log"))
-        measured = measure_on_spark(
-            topology,
-            SparkTarget(master=master, cluster=cluster, settings=spark_settings),
-            Path(run) / "run",
-            settings,
-            sinks=sinks,
-            progress=lambda what, share: bar.update(task, description=what, completed=share),
-            **options,
+        stack.enter_context(spark_output_to(Path(name) / "spark.log"))
+        yield cluster, lambda what, share: bar.update(task, description=what, completed=share), Path(name)
+
+
+class WrittenInput(NamedTuple):
+    """Sample `records` that are written to `folder` at `rates`."""
+
+    rates: list[float]
+    folder: Path
+    records: Path
+
+
+def _feed(rates: str | None, feed: Path | None, records: Path | None) -> WrittenInput | None:
+    if rates is None:
+        if feed is not None or records is not None:
+            raise ConfigError("--feed and --records need --rates, e.g. --rates 20,60,120")
+        return None
+    wanted = _rates(rates)
+    if feed is None or records is None:
+        raise ConfigError(
+            f"--rates {rates} need to know where input goes: give --feed DIR, the folder that the source reads, and "
+            "--records FILE with sample records"
         )
-    return fit_plant(topology, measured)
+    return WrittenInput(wanted, feed, records)
+
+
+def _refuse(**given: object) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ConfigError(f"--{name} is for applications: a scenario has its own input and results, leave it out")
 
 
 def _numbers(text: str, option: str) -> list[int]:
@@ -137,18 +195,13 @@ def _numbers(text: str, option: str) -> list[int]:
     return numbers
 
 
-def _rates(text: str, feed: Path | None, records: Path | None) -> list[float]:
+def _rates(text: str) -> list[float]:
     try:
         rates = [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
         rates = []
     if not rates or not all(0 < rate < float("inf") for rate in rates):
         raise ConfigError(f"--rates {text!r} are not rates in records per second: give some, e.g. 20,60,120")
-    if feed is None or records is None:
-        raise ConfigError(
-            f"--rates {text} need to know where input goes: give --feed DIR, the folder that the source reads, and "
-            "--records FILE with sample records"
-        )
     return rates
 
 
