@@ -73,6 +73,7 @@ def calibrate_application(
     """
     counts, time_s = _numbers(executors, "--executors"), positive_seconds(time, "--time")
     check_target(master, folder)
+    _check_master(master)
     _check_out(out)
     spark_settings = parse_pairs(conf, "--conf", "spark.executor.memory=1g") or {}
     if app.endswith(".toml"):
@@ -203,6 +204,14 @@ def _rates(text: str) -> list[float]:
     if not rates or not all(0 < rate < float("inf") for rate in rates):
         raise ConfigError(f"--rates {text!r} are not rates in records per second: give some, e.g. 20,60,120")
     return rates
+
+
+def _check_master(master: str | None) -> None:
+    if master is not None and master.startswith("local") and not master.startswith("local-cluster"):
+        raise ConfigError(
+            f"--master {master} has one process for everything, whose number cannot change: give a cluster, e.g. "
+            "spark://host:7077, or leave it out for an embedded one"
+        )
 
 
 def _check_out(out: Path) -> None:

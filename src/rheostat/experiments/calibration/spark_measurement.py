@@ -69,7 +69,7 @@ def measure_on_spark(
         spark = ending.enter_context(target.open(topology.name))
         if not has_executors(spark):
             raise ConfigError(
-                "a local master has one process for everything: calibrate on a cluster, e.g. --master spark://host:7077"
+                "a local master has one process for everything: calibrate on a cluster, e.g. spark://host:7077"
             )
         run_directory = RunDirectory(directory, topology)
         ending.callback(run_directory.release)
