@@ -48,7 +48,7 @@ def calibrate_application(
     rates: Annotated[
         str | None,
         typer.Option(
-            metavar="R,R,...", help="Input rates in records/s; an application needs --feed. Without it, as it comes."
+            metavar="R,R,...", help="Input in records/s for each executor; needs --feed. Without it, as it comes."
         ),
     ] = None,
     feed: Annotated[
@@ -164,7 +164,7 @@ class WrittenInput(NamedTuple):
 def _feed(rates: str | None, feed: Path | None, records: Path | None) -> WrittenInput | None:
     if rates is None:
         if feed is not None or records is not None:
-            raise ConfigError("--feed and --records need --rates, e.g. --rates 20,60,120")
+            raise ConfigError("--feed and --records need --rates, e.g. --rates 5,10,15")
         return None
     wanted = _rates(rates)
     if feed is None or records is None:
@@ -202,7 +202,7 @@ def _rates(text: str) -> list[float]:
     except ValueError:
         rates = []
     if not rates or not all(0 < rate < float("inf") for rate in rates):
-        raise ConfigError(f"--rates {text!r} are not rates in records per second: give some, e.g. 20,60,120")
+        raise ConfigError(f"--rates {text!r} are not rates in records per second: give some, e.g. 5,10,15")
     return rates
 
 

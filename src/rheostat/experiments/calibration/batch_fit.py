@@ -105,7 +105,7 @@ def fit_batches(
             rows = round(float(np.median(columns[:, -1])))
             raise ConfigError(
                 f"the service time of operator {name!r} is not identified: its batches had about {rows} records for "
-                "each executor all the time; change the input, e.g. with --rates 20,60,120"
+                "each executor all the time; change the input, e.g. with --rates 5,10,15"
             )
         fit = _with_service(columns, duration_s, timed_s)
     else:

@@ -6,10 +6,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rheostat.experiments.calibration.measurements import Measurements
 from rheostat.experiments.calibration.spark_measurement import CalibrationSettings, Progress, measure_on_spark
+from rheostat.experiments.needed_executors import operator_rates
 from rheostat.experiments.on_spark.record_log import RecordLog
 from rheostat.experiments.on_spark.refusals import check_scenario
 from rheostat.experiments.on_spark.run import RUN_SETTINGS
@@ -21,13 +20,16 @@ if TYPE_CHECKING:
     from rheostat.spark.cluster.address import ClusterAddress
     from rheostat.spark.cluster.embedded import EmbeddedCluster
 
+_UTILISATIONS = (0.25, 0.5, 0.75)
+
 
 def default_rates(scenario: Scenario) -> Sequence[float]:
-    """A third, two thirds and all of the highest rate of the scenario's sources."""
-    loads = [source.load for source in scenario.model.sources.values()]
-    times_s = np.arange(0.0, scenario.duration_s, scenario.model.resolution_s)
-    peak = max(float(load.rates(times_s).max()) for load in loads)
-    return [round(peak * share, 3) for share in (1 / 3, 2 / 3, 1.0)]
+    """Rates of each source, for one executor of each operator, at which the busiest one works for a quarter, a half
+    and three quarters of its time."""
+    model = scenario.model
+    by_operator = operator_rates(model, dict.fromkeys(model.topology.sources, 1.0))
+    busy = max(rate * model.operator(name).service.mean_s for name, rate in by_operator.items())
+    return [round(share / busy, 3) for share in _UTILISATIONS]
 
 
 def measure_scenario(
@@ -39,7 +41,8 @@ def measure_scenario(
     seed: int = 0,
     progress: Progress = lambda what, share: None,
 ) -> Measurements:
-    """Run the operators of `scenario` on Spark with each setting; each source gets the given rates, not its load."""
+    """Run the operators of `scenario` on Spark with each setting. Each source gets the given rates instead of its load,
+    and records cost as much as at its start."""
     check_scenario(scenario, plain=False)
     with tempfile.TemporaryDirectory(prefix="rheostat-calibrate-", ignore_cleanup_errors=True) as name:
         log = RecordLog()

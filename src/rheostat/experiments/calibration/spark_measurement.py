@@ -45,7 +45,8 @@ Progress = Callable[[str, float], None]
 
 
 class CalibrationSettings(NamedTuple):
-    """The numbers of executors of each operator, the input rates (None: as it comes), and the time for each pair."""
+    """The numbers of executors of each operator, the input rates for each executor (None: as it comes), and the time
+    for each pair. Rates grow with the executors, so that none is overloaded and none idle."""
 
     executors: Sequence[int]
     rates: Sequence[float | None] = (None,)
@@ -95,7 +96,7 @@ def _measure(
     done, parts = 0, len(plans) * len(settings.rates)
     for number, plan in enumerate(plans):
         count = settings.executors[number]
-        first_rate = settings.rates[0]
+        first_rate = _total(settings.rates[0], count)
         progress(f"starting {count} executors for each operator", done / parts)
         with feed(first_rate):
             watch.follow(plan)
@@ -103,13 +104,17 @@ def _measure(
                 watch.await_batches()
                 watch.look_for(_COLD_S)
                 watch.forget()
-        for rate in settings.rates:
+        for rate in (_total(each, count) for each in settings.rates):
             at = "" if rate is None else f", {rate:g} records/s"
             progress(f"measuring with {count} executors{at}", done / parts)
             with feed(rate):
                 watch.setting(count, settings.time_s)
             done += 1
     return watch.measurements()
+
+
+def _total(rate: float | None, executors: int) -> float | None:
+    return None if rate is None else rate * executors
 
 
 class _Count(NamedTuple):
