@@ -92,3 +92,16 @@ def test_an_operator_that_costs_nothing_is_not_identified():
 def test_nothing_measured_is_refused():
     with pytest.raises(ConfigError, match="nothing was measured"):
         fit_plant(ONE, msgspec.structs.replace(measured(), settings=()))
+
+
+def test_the_time_between_batches_is_part_of_their_cost():
+    """It is seen where input waits; before small batches the query may have waited for input."""
+    moved, delay_s = [], 0.0
+    for each in batches():
+        delay_s += 0.1 if each.rows >= 50 else 3.0
+        moved.append(
+            msgspec.structs.replace(each, started_s=each.started_s + delay_s, committed_s=each.committed_s + delay_s)
+        )
+    samples = OperatorSamples(batches=tuple(moved), rows_read={"records": 4000})
+    fit = fit_plant(ONE, with_operators({"serve": samples}))
+    assert fit.operators["serve"].batches.fixed.value == pytest.approx(FIXED_S + 0.1, rel=0.01)

@@ -1,6 +1,7 @@
 """Plant fit: from what was measured on Spark to the parameters of the simulated plant."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import msgspec
 import numpy as np
@@ -71,7 +72,7 @@ def fit_plant(topology: Topology, measured: Measurements) -> PlantFit:
 
 def _operator(topology: Topology, measured: Measurements, name: OperatorName) -> OperatorFit:
     samples, operator = measured.operators[name], topology.operators[name]
-    warm = [batch for batch in samples.batches if batch.started_s >= measured.settings[0].reached_s]
+    warm = _with_gaps([batch for batch in samples.batches if batch.started_s >= measured.settings[0].reached_s])
     usable = [_measured(topology, operator, samples, batch) for batch in warm if batch.executors and not batch.is_first]
     scv = samples.timed_scv or 0.0
     fit = fit_batches(name, usable, scv=scv, timed_s=samples.timed_s, tasks_vary=not operator.keyed)
@@ -92,6 +93,17 @@ def _operator(topology: Topology, measured: Measurements, name: OperatorName) ->
         substream_rows=samples.substream_rows,
         first_batch=_mean(extra_s) if extra_s else None,
     )
+
+
+def _with_gaps(batches: Sequence[BatchSample]) -> list[BatchSample]:
+    """`batches`, each begun when the one before it had ended: meanwhile Spark looks for input and plans.
+
+    How long that takes is seen in the gaps before large batches: there input was waiting.
+    """
+    usual = float(np.median([batch.rows for batch in batches])) if batches else 0.0
+    gaps_s = [later.started_s - earlier.committed_s for earlier, later in pairwise(batches) if later.rows >= usual]
+    gap_s = max(0.0, float(np.median(gaps_s))) if gaps_s else 0.0
+    return [msgspec.structs.replace(batch, started_s=batch.started_s - gap_s) for batch in batches]
 
 
 def _measured(topology: Topology, operator: Operator, samples: OperatorSamples, batch: BatchSample) -> MeasuredBatch:
