@@ -26,6 +26,10 @@ class LoadError(RheostatError):
     """A trace or load shape that cannot be read; the message names file, line and value."""
 
 
+class MissingTraceError(LoadError):
+    """A recorded trace that is in none of the folders that were searched; it is not part of the project."""
+
+
 class InfeasibleError(RheostatError):
     """A goal that no allowed allocation reaches; the message says what would be possible."""
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rheostat.errors import ConfigError, RheostatError
+from rheostat.errors import ConfigError, MissingTraceError, RheostatError
 from rheostat.experiments.scenario import read_scenario
 from rheostat.sim.plant import SimPlant
 
@@ -133,6 +133,18 @@ def test_traces_are_looked_for_beside_the_scenario(tmp_path: Path) -> None:
     (tmp_path / "trace.csv").write_text("time,value\n0,10\n10,50\n")
     scenario = read_scenario(written(tmp_path, SMALL.replace("load = 100", 'load = { csv = "trace.csv" }')))
     assert scenario.model.source("in").load.rate_at(12.0) == 50.0
+
+
+def test_traces_that_are_not_there_are_looked_for_in_another_folder(tmp_path: Path) -> None:
+    path = written(tmp_path, SMALL.replace("load = 100", 'load = { sum = [1, { csv = "trace.csv" }] }'))
+    recorded = tmp_path / "recorded"
+    recorded.mkdir()
+    with pytest.raises(MissingTraceError, match=r"scenario.*trace\.csv.*recorded.*--traces"):
+        read_scenario(path, recorded)
+    (recorded / "trace.csv").write_text("time,value\n0,10\n10,50\n")
+    assert read_scenario(path, recorded).model.source("in").load.rate_at(12.0) == 51.0
+    with pytest.raises(MissingTraceError, match=r"trace\.csv.*--traces"):
+        read_scenario(path)
 
 
 def test_a_keyed_operator_may_name_its_merge_and_is_then_grouped_freely(tmp_path):

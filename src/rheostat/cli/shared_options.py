@@ -1,5 +1,6 @@
 """Shared options: command-line options that several commands have."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +13,10 @@ PolicyName = Annotated[str | None, typer.Option("--policy", help="Policy name; `
 PolicyOptionTexts = Annotated[
     list[str] | None,
     typer.Option("--option", "-o", metavar="NAME=VALUE", help="Option of the policy; can be repeated."),
+]
+Traces = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Folder with recorded traces that are not in the folder of the scenario."),
 ]
 
 

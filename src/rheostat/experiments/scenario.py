@@ -137,12 +137,15 @@ class Scenario:
         return max(budgets, key=lambda budget: MOST_EXECUTORS if budget.total is None else budget.total)
 
 
-def read_scenario(path: Path) -> Scenario:
-    """The scenario in the file at `path`; every error names the file."""
+def read_scenario(path: Path, traces: Path | None = None) -> Scenario:
+    """The scenario in the file at `path`; every error names the file.
+
+    Recorded traces are searched in its folder, then in `traces`.
+    """
     content: dict[str, Any] = {}
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-        return make_scenario(msgspec.convert(content, ScenarioFile), path.parent)
+        return make_scenario(msgspec.convert(content, ScenarioFile), path.parent, traces)
     except FileNotFoundError:
         raise ConfigError(f"scenario {str(path)!r} does not exist: give a TOML file") from None
     except OSError as error:
@@ -155,17 +158,17 @@ def read_scenario(path: Path) -> Scenario:
         raise type(error)(f"scenario {path}: {error}") from None
 
 
-def make_scenario(file: ScenarioFile, folder: Path) -> Scenario:
-    """The scenario that `file` describes; files that it refers to are searched in `folder`."""
+def make_scenario(file: ScenarioFile, folder: Path, traces: Path | None = None) -> Scenario:
+    """The scenario that `file` describes; files that it refers to are searched in `folder`, then in `traces`."""
     _check_all_durations(file)
     _check_repeats(file)
     topology = Topology(file.name, [*(Source(table.name) for table in file.source), *map(_operator, file.operator)])
     model = SimModel(
         topology,
-        sources={table.name: _source(table, folder) for table in file.source},
+        sources={table.name: _source(table, folder, traces) for table in file.source},
         operators={table.name: _operator_model(table) for table in file.operator},
-        values={table.name: skew_from(table.keys, folder) for table in file.operator if table.keys},
-        costs={OperatorName(t.name): shape_from(t.cost, folder) for t in file.operator if t.cost is not None},
+        values={table.name: skew_from(table.keys, folder, traces) for table in file.operator if table.keys},
+        costs={OperatorName(t.name): shape_from(t.cost, folder, traces) for t in file.operator if t.cost is not None},
         cluster=file.cluster,
         resolution_s=positive_seconds(file.resolution, "resolution"),
     )
@@ -238,7 +241,7 @@ def _operator_model(table: OperatorTable) -> OperatorModel:
 _ARRIVALS = {"regular": 0.0, "poisson": 1.0}
 
 
-def _source(table: SourceTable, folder: Path) -> SourceModel:
+def _source(table: SourceTable, folder: Path, traces: Path | None) -> SourceModel:
     if table.scv is None and table.arrivals not in _ARRIVALS:
         known = ", ".join(_ARRIVALS)
         raise ConfigError(
@@ -249,10 +252,10 @@ def _source(table: SourceTable, folder: Path) -> SourceModel:
             f"source {table.name!r}: bursts of factor {table.bursts.factor!r} are not possible: give a finite factor"
         )
     return SourceModel(
-        load=shape_from(table.load, folder),
+        load=shape_from(table.load, folder, traces),
         scv=_ARRIVALS[table.arrivals] if table.scv is None else table.scv,
         bursts=table.bursts,
-        weights=None if table.keys is None else skew_from(table.keys, folder),
+        weights=None if table.keys is None else skew_from(table.keys, folder, traces),
         rotate_every_s=seconds(table.rotate_every, "rotate_every"),
         rotate_by=table.rotate_by,
     )

@@ -8,11 +8,11 @@
 """
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rheostat.errors import LoadError, nearest
+from rheostat.errors import LoadError, MissingTraceError, nearest
 from rheostat.load import skew
 from rheostat.load.curves import Diurnal, OpeningAuction, Progressive, Ramp, Sine, Spike, Step
 from rheostat.load.erratic import Erratic
@@ -48,43 +48,44 @@ SKEWS: Mapping[str, tuple[Callable[..., skew.Weights], str]] = {
 """The skews by their names in a configuration, each with the parameter that the name sets."""
 
 
-def shape_from(config: Config | float, folder: Path | str = ".") -> Shape:
+def shape_from(config: Config | float, folder: Path | str = ".", traces: Path | str | None = None) -> Shape:
     """The shape that `config` describes: a number for a constant rate, or a table as above.
 
-    Paths of traces are relative to `folder`. A sum or product lists numbers and tables. Any shape may have `repeat`,
-    the time after which it starts over (for a trace also `true`: at its end), and `delay`, the time before it starts.
+    Paths of traces are relative to `folder`, or to `traces` if they are not there. A sum or product lists numbers and
+    tables. Any shape may have `repeat`, the time after which it starts over (for a trace also `true`: at its end), and
+    `delay`, the time before it starts.
     """
     if not isinstance(config, Mapping):
         return Constant(config)  # which refuses what is not a number
     kind, main, options = _split(config, ("shape", "csv", "sum", "product"), "load")
     repeat, delay = options.pop("repeat", None), options.pop("delay", None)
-    shape = _unmodified(kind, main, options, Path(folder))
+    shape = _unmodified(kind, main, options, _folders(folder, traces))
     if repeat is not None:
         shape = shape.repeated(shape.duration_s if repeat is True and isinstance(shape, Trace) else repeat)
     return shape if delay is None else shape.delayed(delay)
 
 
-def skew_from(config: Config, folder: Path | str = ".") -> skew.Weights:
+def skew_from(config: Config, folder: Path | str = ".", traces: Path | str | None = None) -> skew.Weights:
     """The weights that `config` describes; `rotate` makes other keys hot, `substreams` maps keys to substreams."""
     if not isinstance(config, Mapping):  # a file may say anything
         raise LoadError(f"skew {config!r} is not a table such as {{zipf = 1.5, keys = 1000}}")
     kind, main, options = _split(config, SKEWS, "skew")
     rotate, substreams = options.pop("rotate", 0), options.pop("substreams", None)
     make, parameter = SKEWS[kind]
-    given = _path(main, Path(folder)) if kind == "csv" else main
+    given = _path(main, _folders(folder, traces)) if kind == "csv" else main
     weights = skew.rotated(_made(make, kind, {parameter: given}, options, ("rotate", "substreams")), rotate)
     return weights if substreams is None else skew.folded(weights, substreams)
 
 
-def _unmodified(kind: str, main: Any, options: Options, folder: Path) -> Shape:
+def _unmodified(kind: str, main: Any, options: Options, folders: Sequence[Path]) -> Shape:
     if kind == "csv":
-        return _trace(_path(main, folder), options)
+        return _trace(_path(main, folders), options)
     if kind == "shape":
         name = str(main)
         if name not in SHAPES:
             raise LoadError(f"shape {main!r} is unknown: {nearest(name, SHAPES)}")
         return _made(SHAPES[name], name, {}, options, ("repeat", "delay"))
-    parts = tuple(shape_from(part, folder) for part in checked(main, Parts, kind))
+    parts = tuple(shape_from(part, *folders) for part in checked(main, Parts, kind))
     combine = {"sum": Sum, "product": Product}[kind]
     return _made(combine, kind, {"parts": parts}, options, ("repeat", "delay"))
 
@@ -128,7 +129,18 @@ def _made(
     return make(**main, **options)
 
 
-def _path(value: object, folder: Path) -> Path:
+def _folders(folder: Path | str, traces: Path | str | None) -> tuple[Path, ...]:
+    return (Path(folder),) if traces is None else (Path(folder), Path(traces))
+
+
+def _path(value: object, folders: Sequence[Path]) -> Path:
+    """The file in the first of the folders that has it."""
     if not isinstance(value, str):
         raise LoadError(f"csv {value!r} is not the path of a file")
-    return folder / value
+    found = next((folder / value for folder in folders if (folder / value).exists()), None)
+    if found is None:
+        also = "".join(f", nor is it in {folder}" for folder in folders[1:])
+        raise MissingTraceError(
+            f"{folders[0] / value} cannot be read: No such file{also}: give the folder that has it with --traces DIR"
+        )
+    return found

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from rheostat.cli.progress_bar import progress_bar
-from rheostat.cli.shared_options import Json, PolicyName, PolicyOptionTexts, parse_policy_options
+from rheostat.cli.shared_options import Json, PolicyName, PolicyOptionTexts, Traces, parse_policy_options
 from rheostat.duration import human
 from rheostat.errors import ConfigError
 from rheostat.experiments.feasibility import why_it_cannot_be_met
@@ -37,13 +37,14 @@ def simulate_scenario(
     journal: Annotated[
         Path | None, typer.Option(help="Write the journal of the run to this new file, for `rheostat replay`.")
     ] = None,
+    traces: Traces = None,
     json: Json = False,
     series: Annotated[
         bool, typer.Option("--series", help="With --json: load, latency, backlog and executors of every turn, too.")
     ] = False,
 ) -> None:
     """Run a scenario on the simulated cluster and report SLA success rate, latency and cost."""
-    read = read_scenario(scenario)
+    read = read_scenario(scenario, traces)
     options = parse_policy_options(option)
     _check(read, policy, options)
     if journal is not None:
