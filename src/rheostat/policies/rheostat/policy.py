@@ -1,162 +1,191 @@
-"""The `rheostat` policy: as few executors as keep the SLA, for the load now and for rises like those seen before."""
+"""The `rheostat` policy: as few executors as keep the SLA, for the load now and for rises like those seen before.
+
+Scale-out is immediate and by as much as load and backlog need; a larger one may follow while executors start. Scale-in
+goes in one step to what was needed in the last while, and never happens while the SLA is missed. Where the trouble is
+that one executor has more than its share of a keyed operator, substreams move first.
+"""
 
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from rheostat.decision import Decision
-from rheostat.describe import resize
+from rheostat.decision import Decision, Effect, Move
+from rheostat.describe import executors, resize
 from rheostat.duration import human, seconds
-from rheostat.names import OperatorName, PoolName
+from rheostat.names import PoolName
 from rheostat.policies.drs.routes import Routes
-from rheostat.policies.observation import Observation, PoolView
+from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
 from rheostat.policies.policy import Policy
+from rheostat.policies.rheostat.latency_window import LatencyWindow
 from rheostat.policies.rheostat.load_history import LoadHistory
 from rheostat.policies.rheostat.operator_cost import OperatorCost
 from rheostat.policies.rheostat.options import RheostatOptions
+from rheostat.policies.rheostat.sizing import Sizing
 from rheostat.policies.rheostat.start_times import StartTimes
 from rheostat.policies.within_budget import within_budget
 from rheostat.sla import Goal
 
 _AIM = 0.8
-_AIM_IN = 0.65
+"""Share of the SLA's latency that is planned for."""
+
+_AIM_WHEN_LEAVING = 0.65
+"""The same for scale-in: what is left has to be enough for longer, or it would soon be taken back."""
+
+_REACTION_S = 3.0
+"""From a rise of the load to the decision on it: the rate has to be seen."""
+
+_UNEVEN = 0.7
+"""Moves are worth their pause if they bring the latency below this share of what it would be."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """Executors that a pool needs: for the load, for a rise of it, for the backlog, and to be left after a scale-in."""
+
+    load: int
+    rise: int
+    backlog: int
+    kept: int
+
+    @property
+    def now(self) -> int:
+        return max(self.load, self.rise, self.backlog)
 
 
 class Rheostat(Policy[RheostatOptions]):
     """Keeps the SLA at the least cost."""
 
-    name = "rheostat"
-    summary = "keeps the SLA at the least cost: sizes for load, backlog and the rises seen before"
+    summary = "keeps the SLA at the least cost: sizes for load, backlog and rises of the load as seen before"
 
     def __init__(self, goal: Goal, options: RheostatOptions | None = None) -> None:
         super().__init__(goal, options)
-        self._load = LoadHistory()
-        self._routes = Routes(goal.topology)
+        self._load, self._routes, self._starts = LoadHistory(), Routes(goal.topology), StartTimes()
         self._costs = {name: OperatorCost() for name in goal.topology.operators}
-        self._starts = StartTimes()
         self._drain_s = seconds(self.options.drain, "drain")
         self._keep_s = seconds(self.options.keep, "keep")
-        self._needed: dict[PoolName, deque[tuple[float, int]]] = {}
-        end = goal.end_to_end
-        self._sla_s = end.latency_s if end else min((s.latency_s for s in goal.slas), default=math.inf)
-        self._window_s = end.window_s if end else min((s.window_s for s in goal.slas), default=10.0)
+        self._kept: dict[PoolName, deque[tuple[float, int]]] = {}
+        strictest = goal.end_to_end or min(goal.slas, key=lambda sla: sla.latency_s, default=None)
+        self._sla_s = math.inf if strictest is None else strictest.latency_s
+        self._latency = LatencyWindow(10.0 if strictest is None else strictest.window_s)
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
-        time_s = observation.snapshot.time_s
-        self._learn(observation, time_s)
-        rate = self._load.rate
-        if rate is None:
-            return observation.hold_all("the rate at the sources was not measured yet: hold")
-        rates = self._routes.arrival_rates(rate)
-        if rates is None or any(rates[n] > 0 and self._costs[n].service_s is None for p in observation.pools.values() for n in p.measured):
-            return observation.hold_all("what a record costs was not measured yet: hold")
-        horizon_s = self._starts.expected_s + 3.0
-        rise = self._load.rise(horizon_s, self.options.caution)
-        steady = self._steady(observation, rates, _AIM)
-        kept = self._steady(observation, rates, _AIM_IN)
-        ready = {n: max(k, self._for_rise(observation.pools[n], rates, rise, horizon_s, k)) for n, k in steady.items()}
-        kept = {n: max(k, ready[n]) for n, k in kept.items()}
-        drains = {n: self._for_backlog(p, observation, rates) for n, p in observation.pools.items()}
-        wanted: dict[PoolName, float] = {}
-        for name, pool in observation.pools.items():
-            recent = self._needed.setdefault(name, deque())
-            recent.append((time_s, kept[name]))
-            while recent[0][0] < time_s - self._keep_s:
-                recent.popleft()
-            out = max(ready[name], drains[name])
-            if out > pool.size:
-                wanted[name] = out
-            elif pool.settling or drains[name] > kept[name] or self._late(observation):
-                wanted[name] = pool.size
-            else:
-                held = max(k for _, k in recent)
-                full = time_s - recent[0][0] >= self._keep_s - 2 * 2
-                wanted[name] = min(pool.size, max(held, drains[name])) if full else pool.size
-        sizes = within_budget(observation, wanted)
-        return [self._decision(p, sizes[n], rate, rise, steady[n], ready[n], drains[n]) for n, p in observation.pools.items()]
+        """One decision for each pool."""
+        self._learn(observation)
+        try:
+            sizing = self._sizing(observation)
+        except NotMeasuredError as missing:
+            return observation.hold_all(str(missing))
+        rise = self._load.rise(sizing.start_s, self.options.caution)
+        needs = self._needs(observation, sizing, rise)
+        sizes = within_budget(
+            observation, {name: self._wanted(observation, name, need) for name, need in needs.items()}
+        )
+        return [
+            (None if sizes[name] != pool.size else self._move(observation, sizing, pool))
+            or self._scale(sizing, pool, sizes, needs[name], rise)
+            for name, pool in observation.pools.items()
+        ]
 
-    def _late(self, observation: Observation) -> bool:
-        latency_s = observation.measures.latency_s
-        return latency_s is not None and latency_s > self._sla_s
-
-    def _learn(self, observation: Observation, time_s: float) -> None:
-        measures = observation.measures
-        self._load.add(time_s, measures.interval_s, measures.external_rate)
-        self._routes.update(observation.snapshot)
-        self._starts.update(observation.pools, time_s)
+    def _learn(self, observation: Observation) -> None:
+        snapshot, measures = observation.snapshot, observation.measures
+        self._load.add(snapshot.time_s, measures.interval_s, measures.external_rate)
+        self._latency.add(snapshot.time_s, snapshot.latency)
+        self._routes.update(snapshot)
+        self._starts.update(observation.pools, snapshot.time_s)
         for pool in observation.pools.values():
-            active = len(pool.active) or pool.size
+            serving = len(pool.active) or pool.size
             for name in pool.measured:
-                state = observation.snapshot.operators.get(name)
-                if state is not None:
-                    self._costs[name].update(state, time_s, active, pool.executors)
+                if (state := snapshot.operators.get(name)) is not None:
+                    owners, substreams = observation.plan.assignment.get(name, ()), snapshot.substreams_of(name)
+                    self._costs[name].update(snapshot.time_s, state, pool.executors, serving, owners, substreams)
 
-    def _latency_s(self, pools: Mapping[PoolName, PoolView], rates: Mapping[OperatorName, float], sizes: Mapping[PoolName, int]) -> float:
-        return sum(self._costs[o].latency_s(rates[o], sizes[n]) for n, p in pools.items() for o in p.measured)
+    def _sizing(self, observation: Observation) -> Sizing:
+        if self._load.rate is None:
+            raise NotMeasuredError("the rate at the sources was not measured yet: hold")
+        rates = self._routes.arrival_rates(self._load.rate)
+        if rates is None:
+            raise NotMeasuredError("the rates of the operators were not measured yet: hold")
+        for pool in observation.pools.values():
+            for name in pool.measured:
+                if rates[name] > 0 and self._costs[name].service_s is None:
+                    raise NotMeasuredError(f"what a record of {name!r} costs was not measured yet: hold")
+        return Sizing(
+            pools=observation.pools,
+            costs=self._costs,
+            rates=rates,
+            sla_s=self._sla_s,
+            window_s=self._latency.window_s,
+            start_s=self._starts.expected_s + _REACTION_S,
+            drain_s=self._drain_s,
+        )
 
-    def _steady(self, observation: Observation, rates: Mapping[OperatorName, float], aim: float) -> dict[PoolName, int]:
-        pools = observation.pools
-        sizes = {n: p.bounds.clamp(max(1, math.ceil(sum(self._costs[o].utilisation(rates[o], 1) for o in p.measured) / 0.93))) for n, p in pools.items()}
-        most = {n: min(p.useful, p.bounds.most) for n, p in pools.items()}
-        while (now := self._latency_s(pools, rates, sizes)) > aim * self._sla_s:
-            best, gain = None, 0.01 * now if math.isfinite(now) else 0.0
-            for n in sizes:
-                if sizes[n] < most[n]:
-                    less = now - self._latency_s(pools, rates, {**sizes, n: sizes[n] + 1})
-                    if math.isnan(less) or less > gain:
-                        best, gain = n, (less if not math.isnan(less) else math.inf)
-            if best is None:
-                break
-            sizes[best] += 1
-        return sizes
+    def _needs(self, observation: Observation, sizing: Sizing, rise: float) -> dict[PoolName, _Need]:
+        load, left = sizing.steady(_AIM * self._sla_s), sizing.steady(_AIM_WHEN_LEAVING * self._sla_s)
+        needs = {}
+        for name in observation.pools:
+            for_rise = sizing.for_rise(name, rise, load[name])
+            backlog = sizing.for_backlog(name, observation.snapshot)
+            needs[name] = _Need(load[name], for_rise, backlog, max(left[name], for_rise))
+        return needs
 
-    def _for_rise(self, pool: PoolView, rates: Mapping[OperatorName, float], rise: float, horizon_s: float, least: int) -> int:
-        if rise <= 1.01:
-            return least
-        size = least
-        while size < min(pool.useful, pool.bounds.most) and self._risen_s(pool, rates, rise, horizon_s, size) > self._sla_s:
-            size += 1
-        return size
+    def _wanted(self, observation: Observation, name: PoolName, need: _Need) -> int:
+        """The size that a pool should have, if the budget allows it."""
+        pool, time_s = observation.pools[name], observation.snapshot.time_s
+        recent = self._kept.setdefault(name, deque())
+        recent.append((time_s, need.kept))
+        while len(recent) > 1 and not recent[1][0] > time_s - self._keep_s:
+            recent.popleft()
+        if need.now > pool.size:
+            return need.now
+        late = (self._latency.mean_s or 0.0) > self._sla_s
+        if pool.settling or late or time_s - recent[0][0] < self._keep_s:
+            return pool.size
+        return min(pool.size, max(need.backlog, *(size for _, size in recent)))
 
-    def _risen_s(self, pool: PoolView, rates: Mapping[OperatorName, float], rise: float, horizon_s: float, size: int) -> float:
-        """The mean latency over a window in which the load rises."""
-        worst = 0.0
-        for o in pool.measured:
-            cost = self._costs[o]
-            used = cost.utilisation(rates[o], size)
-            base = cost.latency_s(rates[o], size)
-            if not math.isfinite(base):
-                return math.inf
-            c = cost.batch_cost_s(size) if cost.batched else (cost.service_s or 0.0)
-            d = base / 1.5 if cost.batched else base
-            t = 0.0
-            area = 0.0
-            while t < horizon_s + self._drain_s:
-                u = rise * used if t < horizon_s else 0.5
-                step = max(d, 1.0)
-                d = c + u * max(d, step if not cost.batched else d)
-                area += step * (1.5 * d)
-                t += step
-            worst = max(worst, (area + max(0.0, self._window_s - t) * base) / max(self._window_s, t))
-        return worst
+    def _move(self, observation: Observation, sizing: Sizing, pool: PoolView) -> Decision | None:
+        """Even out a keyed operator whose busiest executor has too much."""
+        for name in () if pool.settling else pool.measured:
+            owners, cost, rate = observation.plan.assignment.get(name), self._costs[name], sizing.rates[name]
+            if not owners:
+                continue
+            now_s, even_s = cost.latency_s(rate, pool.size, as_it_is=True), cost.latency_s(rate, pool.size)
+            if now_s <= _AIM * self._sla_s / len(observation.pools) or even_s > _UNEVEN * now_s:
+                continue
+            if transfers := cost.shares.transfers(owners, pool.plan.executors):
+                share = cost.shares.stretch(owners, pool.size)
+                moved = sum(len(transfer.substreams) for transfer in transfers)
+                return Move(
+                    operator=name,
+                    transfers=transfers,
+                    predicted=Effect(even_s, None, pool.size),
+                    reason=f"the busiest executor has {share:.2f} times the mean load, expected latency {_human(now_s)}"
+                    f": move {moved} substreams, expected latency {_human(even_s)}",
+                )
+        return None
 
-    def _for_backlog(self, pool: PoolView, observation: Observation, rates: Mapping[OperatorName, float]) -> int:
-        work = excess_s = 0.0
-        start_s = self._starts.expected_s
-        for o in pool.measured:
-            cost, state = self._costs[o], observation.snapshot.operators.get(o)
-            per = (cost.service_s or 0.0) * cost.stretch
-            work += rates[o] * per
-            queued = (state.queued or 0) if state is not None else 0
-            allowed = rates[o] * self._sla_s / max(1, len(observation.pools))
-            excess_s += max(0.0, queued - allowed) * per
-        active = len(pool.active) or pool.size
-        coming = pool.size - active
-        accrued = max(0.0, (work - active) * (start_s * (0.5 if coming > 0 else 1.0)))
-        if excess_s <= 0 and work <= active:
-            return 0
-        return math.ceil(work + (excess_s + accrued) / self._drain_s - 1e-9)
+    def _scale(
+        self, sizing: Sizing, pool: PoolView, sizes: Mapping[PoolName, int], need: _Need, rise: float
+    ) -> Decision:
+        size, rate = sizes[pool.name], sum(sizing.rates[name] for name in pool.measured)
+        latency_s = sizing.latency_s(sizes)
+        load = f"{rate:,.3g} records/s are work for {executors_of(sizing.work(pool.name))}"
+        expected = f"expected latency {_human(latency_s)}, SLA {_human(self._sla_s)}"
+        if need.now <= need.load:
+            why = load
+        elif need.backlog >= need.rise:
+            why = f"{load}, and the backlog for more: {executors(need.backlog)} drain it in {_human(self._drain_s)}"
+        else:
+            why = f"{load}, and {executors(need.rise)} survive a rise by {rise:.2f}, as seen before"
+        what = resize(pool.size, size) if size != pool.size else "hold"
+        short = f" ({executors(need.now)} are not allowed or cannot be had)" if need.now > size else ""
+        finite = latency_s if math.isfinite(latency_s) else None
+        return pool.scale(size, f"{why}: {what}{short}, {expected}", latency_s=finite)
 
-    def _decision(self, pool: PoolView, size: int, rate: float, rise: float, steady: int, ready: int, drain: int) -> Decision:
-        reason = f"{rate:.0f}/s needs {steady}, {ready} with rises of {rise:.2f}, {drain} with the backlog: {resize(pool.size, size) if size != pool.size else 'hold'}"
-        return pool.scale(size, reason)
+
+def executors_of(work: float) -> str:
+    return f"{work:.1f} executors"
+
+
+def _human(duration_s: float) -> str:
+    return human(duration_s) if math.isfinite(duration_s) else "without bound"
