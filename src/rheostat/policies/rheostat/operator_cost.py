@@ -15,19 +15,22 @@ FULL = 0.97
 _KEPT = 0.8
 """The weight of what was known of the slowest task when another batch has finished."""
 
+_ITERATIONS = 20
+
 
 class OperatorCost:
     """Service time per record, cost per batch, and how much longer the busiest executor works than the mean one.
 
-    The latter is the stretch. It comes from keys that are more frequent than others and, in a batch, from tasks that
-    happen to take longer.
+    The latter has two causes. Keys that are more frequent than others give an executor more records: the stretch. And
+    of k executors with m records each the slowest takes longer by chance, by a share of about √(2·ln k·v/m), where v
+    is the squared coefficient of variation of the service times: it is learned from how long batches took.
     """
 
     def __init__(self) -> None:
         self._service = ConsistentMean(noise=2.0, relative=True)
         self._batches = BatchCosts()
         self._last: OperatorState | None = None
-        self._slowest_task = 1.0
+        self._variation = 0.0
         self._owners: Sequence[int] = ()
         self._size = 1
         self.shares = SubstreamShares()
@@ -55,23 +58,24 @@ class OperatorCost:
         if records > 0 and work_s > 0:
             self._service.add(time_s, records, work_s)
             self.service_s = self._service.mean(time_s)
-            self._learn_slowest_task(state, last, work_s)
+            self._learn_variation(state, last, records, work_s)
 
-    def _learn_slowest_task(self, state: OperatorState, last: OperatorState, work_s: float) -> None:
-        now, before = state.batch, last.batch
-        if now is None or before is None or now.fixed_s is None or before.fixed_s is None:
+    def _learn_variation(self, state: OperatorState, last: OperatorState, records: int, work_s: float) -> None:
+        """From the slowest task of the batches since then."""
+        now, before, size = state.batch, last.batch, self._size
+        if now is None or before is None or now.fixed_s is None or before.fixed_s is None or size < 2:
             return
-        longest_s = (now.duration_s - before.duration_s) - (now.fixed_s - before.fixed_s)
-        stretch = min(max(1.0, longest_s * self._size / work_s), float(self._size))
-        chance = max(1.0, stretch / self.shares.stretch(self._owners, self._size)) if self._owners else stretch
-        self._slowest_task = _KEPT * self._slowest_task + (1 - _KEPT) * chance
+        slowest_s = (now.duration_s - before.duration_s) - (now.fixed_s - before.fixed_s)
+        by_chance = slowest_s * size / (work_s * self.stretch(size, as_it_is=True)) - 1
+        each = records / max(1, now.count - before.count) / size
+        variation = min(max(0.0, by_chance), size - 1.0) / math.sqrt(2 * math.log(size) / max(1.0, each))
+        self._variation = _KEPT * self._variation + (1 - _KEPT) * variation
 
     def stretch(self, size: int, *, as_it_is: bool = False) -> float:
-        """With `size` executors and an even spread of substreams, or with the present one."""
+        """Records of the busiest executor over the mean, with an even spread of substreams, or with the present one."""
         if not self._owners:
-            return min(self._slowest_task, float(size))
-        even = self.shares.stretch(self._owners, size) if as_it_is else self.shares.balanced_stretch(size)
-        return max(1.0, min(even * self._slowest_task, float(size)))
+            return 1.0
+        return self.shares.stretch(self._owners, size) if as_it_is else self.shares.balanced_stretch(size)
 
     def batch_cost_s(self, size: int) -> float:
         """c: what a batch costs beside its work; 0 while it is not known."""
@@ -91,8 +95,17 @@ class OperatorCost:
         if used >= FULL:
             return math.inf
         if self.batched:
-            return LATENCY_IN_BATCHES * self.batch_cost_s(size) / (1 - used)
+            return LATENCY_IN_BATCHES * self._batch_s(rate, size, used)
         return (self.service_s or 0.0) / (1 - used)
+
+    def _batch_s(self, rate: float, size: int, used: float) -> float:
+        """The duration D that batches settle at: D = c + u·D·(1 + v·√(2·ln k·k/(λ·D)))."""
+        cost_s = self.batch_cost_s(size)
+        by_chance = used * self._variation * math.sqrt(2 * math.log(size) * size / rate) if rate > 0 else 0.0
+        batch_s = cost_s / (1 - used)
+        for _ in range(_ITERATIONS):
+            batch_s = (cost_s + by_chance * math.sqrt(batch_s)) / (1 - used)
+        return batch_s
 
 
 def _work_s(state: OperatorState) -> float:

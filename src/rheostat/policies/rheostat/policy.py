@@ -76,7 +76,7 @@ class Rheostat(Policy[RheostatOptions]):
             sizing = self._sizing(observation)
         except NotMeasuredError as missing:
             return observation.hold_all(str(missing))
-        rise = self._load.rise(sizing.start_s, self.options.caution)
+        rise = self._rise(sizing)
         needs = self._needs(observation, sizing, rise)
         sizes = within_budget(
             observation, {name: self._wanted(observation, name, need) for name, need in needs.items()}
@@ -103,8 +103,10 @@ class Rheostat(Policy[RheostatOptions]):
     def _sizing(self, observation: Observation) -> Sizing:
         if self._load.rate is None:
             raise NotMeasuredError("the rate at the sources was not measured yet: hold")
-        rates = self._routes.arrival_rates(self._load.rate)
-        if rates is None:
+        start_s = self._starts.expected_s + _REACTION_S
+        present = self._routes.arrival_rates(self._load.rate)
+        rates = self._routes.arrival_rates(self._load.forecast(start_s) or self._load.rate)
+        if rates is None or present is None:
             raise NotMeasuredError("the rates of the operators were not measured yet: hold")
         for pool in observation.pools.values():
             for name in pool.measured:
@@ -113,12 +115,19 @@ class Rheostat(Policy[RheostatOptions]):
         return Sizing(
             pools=observation.pools,
             costs=self._costs,
+            present_rates=present,
             rates=rates,
             sla_s=self._sla_s,
             window_s=self._latency.window_s,
-            start_s=self._starts.expected_s + _REACTION_S,
+            start_s=start_s,
             drain_s=self._drain_s,
         )
+
+    def _rise(self, sizing: Sizing) -> float:
+        """The factor by which the load may rise until new executors serve, beyond what is forecast."""
+        if not self._load.rate or self._load.forecast(sizing.start_s) is not None:
+            return 1.0
+        return self._load.highest(sizing.start_s, self.options.caution) / self._load.rate
 
     def _needs(self, observation: Observation, sizing: Sizing, rise: float) -> dict[PoolName, _Need]:
         load, left = sizing.steady(_AIM * self._sla_s), sizing.steady(_AIM_WHEN_LEAVING * self._sla_s)

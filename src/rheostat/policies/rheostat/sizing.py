@@ -23,7 +23,7 @@ Sizes = dict[PoolName, int]
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """The load of this turn: what each operator's records cost, and how many arrive a second.
+    """The load of this turn: what each operator's records cost, and how many arrive a second, now and as planned for.
 
     The SLA asks for a mean latency of `sla_s` over windows of `window_s`. An executor takes `start_s` until it serves;
     a backlog is to be gone `drain_s` after that.
@@ -31,6 +31,7 @@ class Sizing:
 
     pools: Mapping[PoolName, PoolView]
     costs: Mapping[OperatorName, OperatorCost]
+    present_rates: Mapping[OperatorName, float]
     rates: Mapping[OperatorName, float]
     sla_s: float
     window_s: float
@@ -78,7 +79,7 @@ class Sizing:
     def for_rise(self, pool: PoolName, rise: float, least: int) -> int:
         """At least `least`, and as many as keep the SLA's mean when the load rises by this factor and others start."""
         size = least
-        while size < self.most(pool) and self._window_with_rise_s(pool, rise, size) > self.sla_s:
+        while rise > 1 and size < self.most(pool) and self._window_with_rise_s(pool, rise, size) > self.sla_s:
             size += 1
         return size
 
@@ -90,9 +91,9 @@ class Sizing:
         view, work, late_s = self.pools[pool], 0.0, 0.0
         for name in view.measured:
             stretch, state = self.costs[name].stretch(view.size), snapshot.operators.get(name)
-            work += self.costs[name].work(self.rates[name]) * stretch
+            work += self.costs[name].work(self.present_rates[name]) * stretch
             queued = (state.queued or 0) if state is not None else 0
-            late = max(0.0, queued - self.rates[name] * self.sla_s / len(self.pools))
+            late = max(0.0, queued - self.present_rates[name] * self.sla_s / len(self.pools))
             late_s += late * (self.costs[name].service_s or 0.0) * stretch
         serving = len(view.active) or view.size
         if late_s <= 0 and work <= serving:
