@@ -30,6 +30,7 @@ class OperatorCost:
         self._service = ConsistentMean(noise=2.0, relative=True)
         self._batches = BatchCosts()
         self._last: OperatorState | None = None
+        self._last_size = 0
         self._variation = 0.0
         self._owners: Sequence[int] = ()
         self._size = 1
@@ -47,18 +48,22 @@ class OperatorCost:
         substreams: Sequence[SubstreamState] = (),
     ) -> None:
         """Learn from one more turn, in which `size` executors served and had the substreams as in `owners`."""
-        last, self._last = self._last, state
         self.batched = state.batch is not None
         self._owners, self._size = owners, size
         self._batches.update(state.batch, size, executors)
         self.shares.update(time_s, substreams)
+        last, last_size = self._last, self._last_size
+        if last is not None and state.completed == last.completed:
+            return
+        self._last, self._last_size = state, size
         if last is None or state.completed is None or last.completed is None:
             return
         records, work_s = state.completed - last.completed, _work_s(state) - _work_s(last)
         if records > 0 and work_s > 0:
             self._service.add(time_s, records, work_s)
             self.service_s = self._service.mean(time_s)
-            self._learn_variation(state, last, records, work_s)
+            if size == last_size:
+                self._learn_variation(state, last, records, work_s)
 
     def _learn_variation(self, state: OperatorState, last: OperatorState, records: int, work_s: float) -> None:
         """From the slowest task of the batches since then."""

@@ -26,10 +26,11 @@ from rheostat.policies.rheostat.start_times import StartTimes
 from rheostat.policies.within_budget import within_budget
 from rheostat.sla import Goal
 
-_AIM = 0.8
+import os
+_AIM = float(os.environ.get("AIM", "0.8"))
 """Share of the SLA's latency that is planned for."""
 
-_AIM_WHEN_LEAVING = 0.65
+_AIM_WHEN_LEAVING = float(os.environ.get("AIMIN", "0.65"))
 """The same for scale-in: what is left has to be enough for longer, or it would soon be taken back."""
 
 _REACTION_S = 3.0
@@ -133,8 +134,8 @@ class Rheostat(Policy[RheostatOptions]):
         load, left = sizing.steady(_AIM * self._sla_s), sizing.steady(_AIM_WHEN_LEAVING * self._sla_s)
         needs = {}
         for name in observation.pools:
-            for_rise = sizing.for_rise(name, rise, load[name])
-            backlog = sizing.for_backlog(name, observation.snapshot)
+            for_rise = sizing.for_rise(name, rise, load[name], _AIM * self._sla_s)
+            backlog = sizing.for_backlog(name, observation.snapshot, _AIM * self._sla_s)
             needs[name] = _Need(load[name], for_rise, backlog, max(left[name], for_rise))
         return needs
 

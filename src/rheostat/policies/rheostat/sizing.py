@@ -76,31 +76,31 @@ class Sizing:
             sizes[best] += 1
         return sizes
 
-    def for_rise(self, pool: PoolName, rise: float, least: int) -> int:
-        """At least `least`, and as many as keep the SLA's mean when the load rises by this factor and others start."""
+    def for_rise(self, pool: PoolName, rise: float, least: int, latency_s: float) -> int:
+        """At least `least`, and as many as keep a mean of `latency_s` over the SLA's window in which the load rises by
+        this factor and others start."""
         size = least
-        while rise > 1 and size < self.most(pool) and self._window_with_rise_s(pool, rise, size) > self.sla_s:
+        while rise > 1 and size < self.most(pool) and self._window_with_rise_s(pool, rise, size) > latency_s:
             size += 1
         return size
 
-    def for_backlog(self, pool: PoolName, snapshot: Snapshot) -> int:
-        """As many as serve the load and drain what is queued for too long, with what is added until they serve.
+    def for_backlog(self, pool: PoolName, snapshot: Snapshot, latency_s: float) -> int:
+        """As many as serve the load and drain what will wait for too long when they serve: more than `latency_s`.
 
-        0 if there is no such backlog and the executors that serve now are enough.
+        0 if there is no such backlog.
         """
-        view, work, late_s = self.pools[pool], 0.0, 0.0
-        for name in view.measured:
-            stretch, state = self.costs[name].stretch(view.size), snapshot.operators.get(name)
-            work += self.costs[name].work(self.present_rates[name]) * stretch
-            queued = (state.queued or 0) if state is not None else 0
-            late = max(0.0, queued - self.present_rates[name] * self.sla_s / len(self.pools))
-            late_s += late * (self.costs[name].service_s or 0.0) * stretch
+        view = self.pools[pool]
         serving = len(view.active) or view.size
-        if late_s <= 0 and work <= serving:
-            return 0
         waiting_s = self.start_s / 2 if serving < view.size else self.start_s
-        late_s += max(0.0, work - serving) * waiting_s
-        return math.ceil(work + late_s / self.drain_s - 1e-9)
+        work = backlog_s = 0.0
+        for name in view.measured:
+            cost, state = self.costs[name], snapshot.operators.get(name)
+            stretched = cost.stretch(view.size)
+            work += cost.work(self.present_rates[name]) * stretched
+            backlog_s += (0 if state is None else state.queued or 0) * (cost.service_s or 0.0) * stretched
+        allowed_s = work * latency_s / len(self.pools)
+        late_s = backlog_s + (work - serving) * waiting_s - allowed_s
+        return math.ceil(work + late_s / self.drain_s - 1e-9) if late_s > 0 and backlog_s > allowed_s / 2 else 0
 
     def _not_overloaded(self, pool: PoolName) -> int:
         size = self.pools[pool].bounds.least
@@ -113,19 +113,27 @@ class Sizing:
         return max((self._operator_with_rise_s(name, rise, size) for name in self.pools[pool].measured), default=0.0)
 
     def _operator_with_rise_s(self, name: OperatorName, rise: float, size: int) -> float:
+        """Every record of the window counts, so that the time of the rise counts more than the time before it."""
         cost, rate = self.costs[name], self.rates[name]
         before_s, used = cost.latency_s(rate, size), rise * cost.utilisation(rate, size)
         if math.isinf(before_s):
             return math.inf
-        over_s = area = 0.0
+        over_s = self.start_s + self.drain_s
         if cost.batched:
-            batch_s, batch_cost_s = before_s / LATENCY_IN_BATCHES, cost.batch_cost_s(size)
-            while over_s < self.start_s + self.drain_s and batch_s > 0:
-                over_s += batch_s
-                batch_s = batch_cost_s + (used if over_s < self.start_s else _DRAINING_USE) * batch_s
-                area += batch_s * LATENCY_IN_BATCHES * batch_s
+            risen_s = self._batches_with_rise_s(before_s / LATENCY_IN_BATCHES, cost.batch_cost_s(size), used, over_s)
         else:
-            over_s = self.start_s + self.drain_s
-            area = (before_s + max(0.0, used - 1) * self.start_s / 2) * over_s
+            risen_s = before_s + max(0.0, used - 1) * self.start_s / 2
+        weight = rise * min(over_s, self.window_s)
         rest_s = max(0.0, self.window_s - over_s)
-        return (area + rest_s * before_s) / (over_s + rest_s)
+        return (weight * risen_s + rest_s * before_s) / (weight + rest_s)
+
+    def _batches_with_rise_s(self, batch_s: float, cost_s: float, used: float, until_s: float) -> float:
+        """The mean latency of the rows that arrive until then. New executors get their first rows in the batch after
+        the one under way."""
+        time_s = total_s = 0.0
+        while time_s < until_s and batch_s > 0:
+            next_s = cost_s + (used if time_s < self.start_s else _DRAINING_USE) * batch_s
+            total_s += batch_s * (batch_s / 2 + next_s)
+            time_s += batch_s
+            batch_s = next_s
+        return total_s / time_s if time_s > 0 else 0.0
