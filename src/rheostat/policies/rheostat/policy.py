@@ -22,6 +22,7 @@ from rheostat.policies.rheostat.load_history import LoadHistory
 from rheostat.policies.rheostat.operator_cost import OperatorCost
 from rheostat.policies.rheostat.options import RheostatOptions
 from rheostat.policies.rheostat.sizing import Sizing
+from rheostat.policies.rheostat.slow_executors import SlowExecutors
 from rheostat.policies.rheostat.start_times import StartTimes
 from rheostat.policies.within_budget import within_budget
 from rheostat.sla import Goal
@@ -66,6 +67,7 @@ class Rheostat(Policy[RheostatOptions]):
         self._drain_s = seconds(self.options.drain, "drain")
         self._keep_s = seconds(self.options.keep, "keep")
         self._kept: dict[PoolName, deque[tuple[float, int]]] = {}
+        self._slow: dict[PoolName, SlowExecutors] = {}
         strictest = goal.end_to_end or min(goal.slas, key=lambda sla: sla.latency_s, default=None)
         self._sla_s = math.inf if strictest is None else strictest.latency_s
         self._latency = LatencyWindow(10.0 if strictest is None else strictest.window_s)
@@ -83,7 +85,8 @@ class Rheostat(Policy[RheostatOptions]):
             observation, {name: self._wanted(observation, name, need) for name, need in needs.items()}
         )
         return [
-            (None if sizes[name] != pool.size else self._move(observation, sizing, pool))
+            self._replace(observation, pool, sizes[name])
+            or self._move(observation, sizing, pool, sizes[name])
             or self._scale(sizing, pool, sizes, needs[name], rise)
             for name, pool in observation.pools.items()
         ]
@@ -96,6 +99,7 @@ class Rheostat(Policy[RheostatOptions]):
         self._starts.update(observation.pools, snapshot.time_s)
         for pool in observation.pools.values():
             serving = len(pool.active) or pool.size
+            self._slow.setdefault(pool.name, SlowExecutors()).update(pool.active)
             for name in pool.measured:
                 if (state := snapshot.operators.get(name)) is not None:
                     owners, substreams = observation.plan.assignment.get(name, ()), snapshot.substreams_of(name)
@@ -153,9 +157,23 @@ class Rheostat(Policy[RheostatOptions]):
             return pool.size
         return min(pool.size, max(need.backlog, *(size for _, size in recent)))
 
-    def _move(self, observation: Observation, sizing: Sizing, pool: PoolView) -> Decision | None:
+    def _replace(self, observation: Observation, pool: PoolView, size: int) -> Decision | None:
+        """Let a slow executor go, and start another in its place: a batch lasts as long as its slowest task.
+
+        Executors of a keyed operator may be slow because of their keys.
+        """
+        found = self._slow[pool.name].slowest()
+        if found is None or pool.settling or size < pool.size or pool.size < 2:
+            return None
+        if found[0] not in pool.plan.executors or any(name in observation.plan.assignment for name in pool.operators):
+            return None
+        slow, factor = found
+        reason = f"records take {factor:.1f} times as long on executor {slow} as on the others: replace it"
+        return pool.scale(size, reason, leaving=(slow,))
+
+    def _move(self, observation: Observation, sizing: Sizing, pool: PoolView, size: int) -> Decision | None:
         """Even out a keyed operator whose busiest executor has too much."""
-        for name in () if pool.settling else pool.measured:
+        for name in () if pool.settling or size != pool.size else pool.measured:
             owners, cost, rate = observation.plan.assignment.get(name), self._costs[name], sizing.rates[name]
             if not owners:
                 continue
