@@ -17,7 +17,6 @@ import msgspec
 from bench._drain import drain
 from pyspark.sql import DataFrame, SparkSession
 
-from rheostat.cli.commands.demo import FAST_START_SETTINGS
 from rheostat.decision import Decision, Scale
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import Ruling, Turn
@@ -26,7 +25,7 @@ from rheostat.policies.observation import Observation
 from rheostat.policies.policy import Policy, PolicyOptions
 from rheostat.sla import Budget, Goal
 from rheostat.spark.query.per_record.record_function import per_record
-from rheostat.spark.target import SparkTarget
+from rheostat.spark.target import FAST_START_SETTINGS, SparkTarget
 from rheostat.topology import Operator, Source, Topology
 
 QUERIES = ("lines", "split", "count")

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rheostat.cli.commands.demo import FAST_START_SETTINGS
 from rheostat.cli.run_history import RunHistory
 from rheostat.cli.spark_output import spark_output_to
+from rheostat.experiments.on_spark.shared_cluster import cluster_for_a_run
 from rheostat.load import Constant, Shape
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import Ruling
@@ -22,8 +22,7 @@ from rheostat.plan import Plan
 from rheostat.sla import SLA, Budget
 from rheostat.spark.act.cluster_view import RESERVED_EXECUTORS
 from rheostat.spark.cluster.embedded import EmbeddedCluster
-from rheostat.spark.cluster.node import Node
-from rheostat.spark.target import SparkTarget
+from rheostat.spark.target import FAST_START_SETTINGS, SparkTarget
 from rheostat.topology import Topology
 from rheostat.workloads.feeder import Feeder, MakeRecord
 
@@ -93,19 +92,13 @@ class Trial:
         return history
 
 
-@contextmanager
-def cluster() -> Iterator[EmbeddedCluster]:
-    with EmbeddedCluster([Node("one", cores=16, memory="12g")]) as running:
-        yield running
-
-
 def compare(trial: Trial, contenders: Mapping[str, Contender], **settings: Any) -> dict[str, RunHistory]:
     """Run the trial with each contender, one after the other on one cluster, and print their timelines.
 
     `settings` are further arguments of `Trial.run`.
     """
     histories: dict[str, RunHistory] = {}
-    with cluster() as nodes:
+    with cluster_for_a_run() as nodes:
         for name, contender in contenders.items():
             histories[name] = trial.run(nodes, contender, **settings)
             print(f"\n{name}")

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 from bench._drain import drain
 
-from rheostat.cli.commands.demo import FAST_START_SETTINGS
 from rheostat.decision import Fuse, Place, Split
 from rheostat.describe import describe
 from rheostat.load import Step
@@ -28,7 +27,7 @@ from rheostat.sla import Budget
 from rheostat.spark.act.cluster_view import RESERVED_EXECUTORS
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
-from rheostat.spark.target import SparkTarget
+from rheostat.spark.target import FAST_START_SETTINGS, SparkTarget
 from rheostat.workloads.feeder import Feeder
 from rheostat.workloads.wordcount import sentences, word_count
 

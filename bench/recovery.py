@@ -12,10 +12,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench._trial import Contender, Trial, cluster, print_timeline
+from bench._trial import Contender, Trial, print_timeline
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.cli.run_history import RunHistory
+from rheostat.experiments.on_spark.shared_cluster import cluster_for_a_run
 from rheostat.load import Constant
 from rheostat.sla import SLA, Budget
 from rheostat.spark.query.per_record.record_function import per_record
@@ -73,7 +74,7 @@ def main() -> None:
     arguments, _ = parser.parse_known_args()
     total = sum(BAD.values())
     trial = Trial(pipeline, Constant(RATE), numbers, SLA("5s", "10s"), arguments.duration, BAD, Budget(total))
-    with cluster() as nodes:
+    with cluster_for_a_run() as nodes:
         history = trial.run(nodes, Contender("drs", {"problem": "k_max"}), observe_only_s=arguments.before)
     print(f"costs emulated by sleeping: {COSTS_S} s per record, {RATE:g} records/s, {total} executors in total")
     print_timeline(history)

@@ -10,7 +10,7 @@ journalled, and the queries continue on the executors they have.
 import atexit
 import logging
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
@@ -24,7 +24,7 @@ from rheostat.describe import describe, executors
 from rheostat.duration import Duration
 from rheostat.errors import ConfigError
 from rheostat.journal import A_DAY, Journal
-from rheostat.loop.controller import Controller
+from rheostat.loop.controller import Controller, Listener
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import Ruling, Turn
 from rheostat.plan import Plan
@@ -53,6 +53,7 @@ def attach(
     journal: Path | str | Journal | None = None,
     dry_run: bool = False,
     options: Mapping[str, Any] | None = None,
+    listeners: Sequence[Listener] = (),
 ) -> "Attachment":
     """Scale the executors of the application that `spark` belongs to, so that its streaming queries keep `sla`.
 
@@ -62,7 +63,8 @@ def attach(
     `period` is the time between two turns of the loop, `cooldown` the least time between two actions. `journal` is a
     file that records what was seen and done, from which a later attachment continues; without one it is kept in memory.
     With `dry_run` decisions are made and journalled, and nothing is changed: `recommended` says how many executors
-    there should be. On a local master it is always a dry run, with the driver as the only executor.
+    there should be. `listeners` are called with every turn of the loop.
+    On a local master it is always a dry run, with the driver as the only executor.
 
     It starts from what the application has asked for: the target of dynamic allocation, `spark.executor.instances`, or
     all that Spark can give it. Nothing is released but by a decision, or if there are more than `max_executors`.
@@ -87,7 +89,7 @@ def attach(
         record = journal if isinstance(journal, Journal) else undo.enter_context(_open(journal))
         attached = undo.enter_context(attached_plant(spark, topology, dry_run=loop.dry_run))
         present = PresentPlan(goal, attached.pool, attached.plant.clock)
-        return Attachment(spark, attached, decider, goal, record, loop, present, undo.pop_all())
+        return Attachment(spark, attached, decider, goal, record, loop, present, undo.pop_all(), listeners)
 
 
 class PresentPlan:
@@ -122,6 +124,7 @@ class Attachment:
         options: LoopOptions,
         present: PresentPlan,
         closing: ExitStack,
+        listeners: Sequence[Listener] = (),
     ) -> None:
         self.goal, self.journal = goal, journal
         self._spark, self._closing, self._clock = spark, closing, attached.plant.clock
@@ -130,7 +133,8 @@ class Attachment:
         )
         self._controller = Controller(
             attached.plant, policy, goal, journal, options,
-            plan=present(), present=present, listeners=[self._view, AttachmentLog(STANDING_PROBLEMS), self._after_turn],
+            plan=present(), present=present,
+            listeners=[self._view, AttachmentLog(STANDING_PROBLEMS), *listeners, self._after_turn],
         )  # fmt: skip
         self._last: Turn | None = None
         self._lock = threading.Lock()

@@ -85,6 +85,7 @@ def idle(attachment: Attachment) -> bool:
     return bool(living(attachment)) and "no streaming query is active" in period.snapshot.problems
 
 
+@pytest.mark.slow
 def test_executors_follow_the_load_up_and_down(spark, work, eventually):
     with attach(spark, "5s/30s", "static", options={"executors": 1}, period="200ms") as attachment:
         eventually(lambda: living(attachment) == 1 or None, "one executor", 200)
@@ -282,6 +283,7 @@ except PlantError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(200)
 def test_on_a_local_master_it_is_a_dry_run_that_measures_and_recommends(tmp_path):
     command = [sys.executable, "-c", LOCAL, str(tmp_path / "checkpoint")]

@@ -11,6 +11,7 @@ import typer
 
 from rheostat.cli.commands import (
     cluster,
+    compare,
     demo,
     doctor,
     explain,
@@ -34,6 +35,7 @@ app.command("run")(run.run_application)
 app.command("init")(init.write_settings)
 app.command("doctor")(doctor.check_spark)
 app.command("simulate")(simulate.simulate_scenario)
+app.command("compare")(compare.compare_policies)
 app.command("policies")(policies.list_policies)
 app.command("explain")(explain.explain_journal)
 app.command("replay")(replay.replay_journal)

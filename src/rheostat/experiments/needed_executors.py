@@ -47,13 +47,18 @@ def mean_costs(model: SimModel, start_s: float, end_s: float) -> dict[OperatorNa
 
 def peak_executors(model: SimModel, duration_s: float) -> int:
     """The executors that the peaks of a run need (r_over in PA-SPS): of the rates times what a record costs then."""
-    needed = 0
+    return sum(peak_sizes(model, duration_s).values())
+
+
+def peak_sizes(model: SimModel, duration_s: float, utilisation: float = 1.0) -> dict[OperatorName, int]:
+    """By operator, the executors that the peaks of a run keep busy for the share `utilisation` of their time."""
+    sizes = {}
     for operator in model.topology.operators:
         cost = model.costs.get(operator, Constant(1.0))
         loads = {name: model.source(name).load * cost for name in model.topology.sources}
         rates = operator_rates(model, {name: load.peak(duration_s) for name, load in loads.items()})
-        needed += _executors(model, operator, rates[operator])
-    return needed
+        sizes[operator] = _executors(model, operator, rates[operator] / utilisation)
+    return sizes
 
 
 def _executors(model: SimModel, operator: OperatorName, rate: float) -> int:

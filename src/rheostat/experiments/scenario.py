@@ -94,6 +94,12 @@ class PolicyTable(Spec, frozen=True):
     options: dict[str, Any] = {}
 
 
+class SparkTable(Spec, frozen=True):
+    """How it runs on Spark: with `attach` as one plain query that `rheostat.attach` controls, not as a pipeline."""
+
+    attach: bool = False
+
+
 class ScenarioFile(Spec, frozen=True):
     """The whole file as written."""
 
@@ -108,6 +114,7 @@ class ScenarioFile(Spec, frozen=True):
     budget: BudgetTable = BudgetTable()
     cluster: ClusterModel = ClusterModel()
     policy: PolicyTable = PolicyTable()
+    spark: SparkTable = SparkTable()
 
 
 class BudgetChange(NamedTuple):
@@ -129,6 +136,7 @@ class Scenario:
     policy: str
     policy_options: dict[str, Any]
     budget_changes: tuple[BudgetChange, ...] = ()
+    attach: bool = False
 
     @property
     def largest_budget(self) -> Budget:
@@ -185,6 +193,7 @@ def make_scenario(file: ScenarioFile, folder: Path, traces: Path | None = None) 
         policy=file.policy.name,
         policy_options=file.policy.options,
         budget_changes=_budget_changes(file, topology, slas),
+        attach=file.spark.attach,
     )
     _check_executor_numbers(model, scenario.largest_budget)
     return scenario

@@ -24,16 +24,29 @@ _TICK_S = 0.2
 
 
 class Feeder:
-    """Writes records to `folder` from `start` to `stop`; `fed` counts them."""
+    """Writes records to `folder` from `start` to `stop`; `fed` counts them.
 
-    def __init__(self, folder: Path, load: Shape, make: MakeRecord, tick_s: float = _TICK_S) -> None:
+    They arrive at regular intervals; with `rng` their number in each tick is drawn from a Poisson distribution.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        load: Shape,
+        make: MakeRecord,
+        tick_s: float = _TICK_S,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         self.fed = 0
+        self.started_s = 0.0
+        self._rng = rng
         self._folder, self._load, self._make, self._tick_s = folder, load, make, tick_s
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._feed, name="rheostat feeder", daemon=True)
         folder.mkdir(parents=True, exist_ok=True)
 
     def start(self) -> None:
+        self.started_s = time.time()
         self._thread.start()
 
     def stop(self) -> None:
@@ -50,9 +63,10 @@ class Feeder:
         self.stop()
 
     def _feed(self) -> None:
-        start_s, tick, due = time.time(), 0, 0.0
+        start_s, tick, due = self.started_s, 0, 0.0
         while not self._stopped.wait(max(0.0, start_s + (tick + 1) * self._tick_s - time.time())):
-            due += float(self._load.rate_at((tick + 0.5) * self._tick_s)) * self._tick_s
+            expected = float(self._load.rate_at((tick + 0.5) * self._tick_s)) * self._tick_s
+            due += expected if self._rng is None else int(self._rng.poisson(expected))
             count = int(due)
             due -= count
             if count:

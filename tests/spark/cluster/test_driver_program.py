@@ -26,6 +26,7 @@ print("joined", spark.sparkContext.master, rows)
 """
 
 
+@pytest.mark.slow
 def test_by_the_folder_of_settings_or_the_file_in_it(cluster: EmbeddedCluster, tmp_path: Path) -> None:
     settings = cluster.conf / "spark-defaults.conf"
     assert stat.S_IMODE(settings.stat().st_mode) == 0o600

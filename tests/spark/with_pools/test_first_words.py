@@ -18,7 +18,8 @@ CALM_TURNS = 10
 """Turns of a second that are watched after the last word."""
 
 
-@pytest.mark.parametrize("policy", ["threshold", pytest.param("drs", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["threshold", "drs"])
 def test_five_words_lead_to_no_scale_out(free, tmp_path, eventually, policy):
     inbox, history = tmp_path / "sentences", RunHistory()
     inbox.mkdir()

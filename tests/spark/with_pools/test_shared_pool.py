@@ -16,7 +16,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 LINES = ["to be or not to be", "that is the question"] * 20
 
 
-@pytest.mark.parametrize(("together", "pool"), [("shared", "split+count"), ("fused", "count")])
+@pytest.mark.parametrize(
+    ("together", "pool"), [pytest.param("shared", "split+count", marks=pytest.mark.slow), ("fused", "count")]
+)
 def test_operators_share_the_executors_of_a_pool_on_the_node_that_has_the_label(
     free, cluster, tmp_path, eventually, together, pool
 ):

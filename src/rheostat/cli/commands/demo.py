@@ -27,10 +27,6 @@ PERIOD_S = 2.0
 MAX_EXECUTORS = 6
 MAX_COUNT_EXECUTORS = 2
 SUBSTREAMS = 4
-FAST_START_SETTINGS = dict.fromkeys(
-    ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"), "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-)
-"""For JVMs that live a few minutes on few cores: only the fast compiler, and no threads for garbage collection."""
 
 _FIRST_RESULTS_TIMEOUT_S = 180.0
 _WARM_UP_S = 20.0
@@ -71,7 +67,7 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> tuple[Ru
     from rheostat.spark.act.cluster_view import RESERVED_EXECUTORS
     from rheostat.spark.cluster.embedded import EmbeddedCluster
     from rheostat.spark.cluster.node import Node
-    from rheostat.spark.target import SparkTarget
+    from rheostat.spark.target import FAST_START_SETTINGS, SparkTarget
     from rheostat.workloads.feeder import Feeder
     from rheostat.workloads.wordcount import sentences, word_count
 

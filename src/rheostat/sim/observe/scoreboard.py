@@ -15,6 +15,8 @@ from rheostat.sim.engine.tables import codes
 from rheostat.sla import SLA
 
 _SLOT_S = 0.1
+_MOST_SLOTS = 100
+"""Of a window: windows longer than ten seconds are judged less often than ten times a second."""
 _INTERVAL_S = 1.0
 
 Slot = tuple[np.ndarray, np.ndarray, Callable[[], np.ndarray]]
@@ -50,7 +52,7 @@ class Scoreboard:
             self._degradation_intervals += 1
 
     def _watch(self, sla: SLA) -> WindowedSuccess:
-        slot_s = sla.window_s / math.ceil(sla.window_s / _SLOT_S - 1e-9)
+        slot_s = sla.window_s / min(_MOST_SLOTS, math.ceil(sla.window_s / _SLOT_S - 1e-9))
         slot = _path_slot(self._cluster, sla.path) if sla.path else _slot(self._cluster, sla.operator)
         success = WindowedSuccess(sla.latency_s, sla.window_s, slot_s, len(slot()[0]))
         self._repeat(slot_s, lambda: success.add_slot(*slot()))

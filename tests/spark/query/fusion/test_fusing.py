@@ -112,6 +112,7 @@ def begin(runtime: Runtime, inbox: Inbox) -> None:
         drain(runtime)
 
 
+@pytest.mark.slow
 def test_counts_stay_exact_while_operators_are_fused_and_split_and_somebody_dies_in_between(
     inbox, start, tmp_path, monkeypatch
 ):
