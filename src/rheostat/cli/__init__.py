@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from rheostat.cli.commands import (
+    calibrate,
     cluster,
     compare,
     demo,
@@ -35,6 +36,7 @@ app.command("run")(run.run_application)
 app.command("init")(init.write_settings)
 app.command("doctor")(doctor.check_spark)
 app.command("simulate")(simulate.simulate_scenario)
+app.command("calibrate")(calibrate.calibrate_application)
 app.command("compare")(compare.compare_policies)
 app.command("policies")(policies.list_policies)
 app.command("explain")(explain.explain_journal)

@@ -67,7 +67,7 @@ def mean_of(values: Sequence[float]) -> Mean:
     if len(values) < 2:
         return Mean(float(values[0]), None)
     spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    return Mean(float(np.mean(values)), _t_quantile(len(values) - 1) * spread)
+    return Mean(float(np.mean(values)), t_quantile(len(values) - 1) * spread)
 
 
 def _run(scenario: Scenario, policy: str | None, options: Mapping[str, Any] | None, series: bool, seed: int) -> Result:
@@ -83,7 +83,7 @@ def _collect(results: Any, progress: Callable[[int], None] | None) -> list[Resul
     return collected
 
 
-def _t_quantile(degrees: int) -> float:
+def t_quantile(degrees: int) -> float:
     """The 97.5 % quantile of Student's t (Cornish-Fisher expansion), within 0.5 % for 3 or more degrees of freedom."""
     exact = {1: 12.706, 2: 4.303}
     if degrees in exact:

@@ -50,6 +50,7 @@ class SourceTable(Spec, frozen=True):
     keys: dict[str, Any] | None = None
     rotate_every: Duration = 0
     rotate_by: int = 1
+    batch: Duration = 0
 
 
 class OperatorTable(OperatorModel, frozen=True, kw_only=True):
@@ -267,6 +268,7 @@ def _source(table: SourceTable, folder: Path, traces: Path | None) -> SourceMode
         weights=None if table.keys is None else skew_from(table.keys, folder, traces),
         rotate_every_s=seconds(table.rotate_every, "rotate_every"),
         rotate_by=table.rotate_by,
+        batch_s=seconds(table.batch, "batch"),
     )
 
 

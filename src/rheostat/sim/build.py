@@ -100,6 +100,8 @@ def _set_streams(state: EngineState, model: SimModel, distributions: dict[str, i
             it.emission, it.bulk = _EMISSIONS[serving.emission], serving.bulk
             if name in index:
                 it.value = distributions.get(name, codes.NONE)
+            else:
+                it.batch_s = model.source(name).batch_s
             it.most = _most_children(serving, stream.selectivity)
             producer.fanout += it.most
             edge += 1
@@ -130,6 +132,7 @@ def _set_operators(state: EngineState, model: SimModel) -> None:
         it.capacity = serving.capacity or codes.UNBOUNDED
         it.batch_fixed_s = seconds(serving.batches.fixed, "batch fixed cost")
         it.batch_task_s = seconds(serving.batches.per_task, "batch cost per task")
+        it.batch_spread = math.sqrt(math.log1p(serving.batches.scv))
         it.batch_trigger_s = seconds(serving.batches.trigger, "trigger")
         it.batch_tasks = serving.batches.tasks or 0
         _set_batch_limit(it, serving.batches.limit)

@@ -49,6 +49,8 @@ class Batches(Spec, frozen=True):
     """Micro-batches: each costs `fixed` + `per_task` · tasks beside its work, and starts at least `trigger` after the
     previous one.
 
+    That cost varies from batch to batch with the squared coefficient of variation `scv` (log-normal).
+
     Unless `tasks` is given, a keyed operator has a task for each substream, a stateless one for each executor,
     or three with load-aware grouping. A stateless operator's tasks wait in line for the next free executor, so that one
     slow executor delays a batch by one task; the task of a substream waits for the executor that has the substream.
@@ -59,6 +61,7 @@ class Batches(Spec, frozen=True):
 
     fixed: Duration = "150ms"
     per_task: Duration = "10ms"
+    scv: NotNegative = 0.0
     trigger: Duration = 0
     tasks: Count | None = None
     limit: Count | Literal["pace", "none"] = "pace"
@@ -163,7 +166,8 @@ class ClusterModel(Spec, frozen=True):
 
     Starting an executor takes `start` and `warm_up`, activating a standby `activate`, stopping one `stop`. At most
     `starts_at_once` start at the same time, the others wait in line. While it warms up an executor has no work; only if
-    no other serves in its pool, it serves at `cold_speed` times its speed.
+    no other serves in its pool, it serves at `cold_speed` times its speed. With micro-batches the first batch of an
+    executor lasts `first_batch` longer for it.
     Moving substreams takes `move_delay` plus their state over `bandwidth` (bytes/s); meanwhile the `substream`s
     themselves, both `executors`, or the whole `topology` pause. `pause_on_add` and `pause_on_remove` stop the topology
     when it scales; `restart`, if given, for every change except that of a grouping, as Storm does.
@@ -179,6 +183,7 @@ class ClusterModel(Spec, frozen=True):
     starts_at_once: Count | Literal["all"] = 10
     warm_up: Duration = 0
     cold_speed: Positive = 0.25
+    first_batch: Duration = 0
     activate: Duration = 0
     stop: Duration = 0
     move_delay: Duration = "50ms"
@@ -204,7 +209,8 @@ class ClusterModel(Spec, frozen=True):
 class SourceModel:
     """How records enter: `load` is the rate over time, `scv` the variation of the gaps between them (0 regular, 1
     Poisson), `bursts` a modulation of the rate. `weights` are the probabilities of the values that records carry;
-    every `rotate_every_s` they move on by `rotate_by` values, so that other keys become hot."""
+    every `rotate_every_s` they move on by `rotate_by` values, so that other keys become hot. With `batch_s` records
+    reach the operators in batches of this length: each waits for the next batch to begin, and then for its end."""
 
     load: Shape = field(default_factory=lambda: Constant(100.0))
     scv: float = 1.0
@@ -212,6 +218,7 @@ class SourceModel:
     weights: np.ndarray | None = None
     rotate_every_s: float = 0.0
     rotate_by: int = 1
+    batch_s: float = 0.0
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.scv) and self.scv >= 0):

@@ -8,7 +8,7 @@ from rheostat.decision import Scale
 from rheostat.errors import ConfigError
 from rheostat.load import Step
 from rheostat.plan import Plan, PoolPlan
-from rheostat.sim.model import ClusterModel, NodeModel, OperatorModel, Slowdown
+from rheostat.sim.model import Batches, ClusterModel, NodeModel, OperatorModel, Slowdown
 from rheostat.snapshot import ExecutorPhase
 from rheostat.topology import Operator, Source, Topology
 
@@ -343,3 +343,25 @@ def test_the_plan_of_a_model_is_what_it_asks_for():
     models = {"op": OperatorModel(executors=3, standby=2)}
     it = plant(one_operator(), models)
     assert phases(it) == [ExecutorPhase.ACTIVE] * 3 + [ExecutorPhase.WARM] * 2
+
+
+def test_the_first_micro_batch_of_a_started_executor_takes_longer():
+    batches = Batches(fixed=0.5, per_task=0)
+    cluster = ClusterModel(start="4s", first_batch="3s")
+    it = plant(one_operator(), fixed(1e-4, queues="batches", batches=batches), rate=100.0, cluster=cluster)
+    it.cluster.advance(1.0)
+    it.apply(scaled(Plan.initial(it.topology), 2))
+    longest = []
+    for time_s in range(2, 20):
+        before = row(it).batch_duration_s
+        it.cluster.advance(float(time_s))
+        longest.append(row(it).batch_duration_s - before)
+    assert max(longest) == pytest.approx(3.5, abs=0.3)
+    assert sum(each > 2.0 for each in longest) == 1
+
+
+def test_without_micro_batches_there_is_no_first_batch():
+    it = plant(one_operator(), fixed(0.001), cluster=ClusterModel(start="4s", first_batch="3s"))
+    it.apply(scaled(Plan.initial(it.topology), 2))
+    it.cluster.advance(5.0)
+    assert executor_row(it, 1).extra_s == 0.0

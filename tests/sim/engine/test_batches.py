@@ -204,3 +204,12 @@ def test_the_task_of_a_substream_waits_for_its_executor_however_slow():
     executor_row(it, 1).speed = 0.5
     it.cluster.advance(1000.0)
     assert executor_row(it, 1).completed == pytest.approx(row(it).completed / 4, rel=0.1)
+
+
+def test_the_cost_of_a_batch_varies_around_its_mean():
+    """With hardly any work a batch is its cost. Records wait in long batches more often than in short ones."""
+    batches = Batches(fixed=0.5, per_task=0, scv=0.5)
+    it = plant(one_operator(), fixed(1e-6, queues="batches", batches=batches), rate=200.0)
+    duration_s, latency_s = settled(it, until_s=4000.0)
+    assert duration_s == pytest.approx(0.5, rel=0.03)
+    assert latency_s == pytest.approx(0.5 * (0.5 * 1.5 + 1.0), rel=0.06)

@@ -194,3 +194,17 @@ def test_two_sources_are_independent_and_both_counted():
     assert it.cluster.state.world[0].entered == row(it).arrived
     rows = {stream.name: stream.rows for stream in it.observe().streams}
     assert rows["left"] == pytest.approx(rows["right"], abs=5 * math.sqrt(rows["left"] * 2))
+
+
+def test_a_source_hands_records_over_in_batches_which_they_wait_for():
+    """Half a batch until the next one begins, and then a whole one; what is served at once has no other latency."""
+    it = arrivals(200.0, batch_s=2.0)
+    assert list(counts(it, 2.0, 4)) == [0, *counts(arrivals(200.0), 2.0, 3)]
+    it.cluster.advance(400.0)
+    world = it.cluster.state.world[0]
+    assert world.latency_sum / world.left == pytest.approx(3.0, rel=0.02)
+
+
+def test_the_variation_of_arrivals_in_batches_is_that_of_their_entry():
+    it = arrivals(200.0, batch_s=2.0)
+    assert 1.0 in gap_scv(it, 4e5, 200.0)

@@ -44,7 +44,7 @@ STATIC = "static"
 PEAK_UTILISATION = 0.6
 """Of executors that are provisioned for the peak. Micro-batches take a part of the time for themselves."""
 
-_SETTINGS = FAST_START_SETTINGS | {"spark.executor.memory": "512m"}
+RUN_SETTINGS = FAST_START_SETTINGS | {"spark.executor.memory": "512m"}
 _WARM_UP_RATE = 5.0
 _WARM_UP_S = 10.0
 _FIRST_RESULTS_TIMEOUT_S = 180.0
@@ -142,7 +142,7 @@ def _run_type(scenario: Scenario, policy: str) -> type[SparkRun]:
 
 @contextmanager
 def _session(cluster: EmbeddedCluster, setup: Setup, policy: str, options: Mapping[str, Any]) -> Iterator[SparkSession]:
-    settings: dict[str, Setting] = dict(_SETTINGS)
+    settings: dict[str, Setting] = dict(RUN_SETTINGS)
     if policy == DYNAMIC_ALLOCATION or setup.scenario.attach:
         settings |= setup.plain_settings()
     if policy == DYNAMIC_ALLOCATION:

@@ -14,7 +14,7 @@ from rheostat.sim.cluster.simulation import Simulation
 from rheostat.sim.cluster.start_line import StartLine
 from rheostat.sim.cluster.substream_moves import SubstreamMoves
 from rheostat.sim.engine.changes.commands import RESUME
-from rheostat.sim.engine.tables.codes import BY_KEY, NONE
+from rheostat.sim.engine.tables.codes import BY_KEY, MICRO_BATCH, NONE
 from rheostat.sim.engine.tables.memory import reset_executor, with_more_executors
 from rheostat.snapshot import ExecutorPhase
 
@@ -74,6 +74,14 @@ class ExecutorLifecycle:
             executor.phase = ExecutorPhase.WARM
         else:
             self.open(executor, executor.operators)
+            self._delay_first_batch(executor)
+
+    def _delay_first_batch(self, executor: SimExecutor) -> None:
+        """Let `executor` work longer on its first micro-batch: it loads what its warm-up did not need."""
+        simulation = self._simulation
+        if any(simulation.row(name).mode == MICRO_BATCH for name in executor.operators):
+            extra_s = seconds(simulation.model.cluster.first_batch, "first_batch")
+            simulation.state.executors[executor.index].extra_s += extra_s
 
     def open(self, executor: SimExecutor, operators: Sequence[OperatorName]) -> None:
         """From now on `executor` serves `operators`."""

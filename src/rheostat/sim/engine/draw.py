@@ -28,6 +28,15 @@ def service_s(s: EngineState, operator: int, value: int) -> float:
 
 
 @jit
+def batch_factor(s: EngineState, operator: int) -> float:
+    """How many times its mean the cost of one batch is."""
+    spread = at(s.operators, operator).batch_spread
+    if spread == 0.0:
+        return 1.0
+    return math.exp(spread * random_numbers.normal(s, SERVICE) - spread * spread / 2.0)
+
+
+@jit
 def gap(s: EngineState, source: int) -> float:
     """The operational time to the next arrival: mean 1, with the source's squared coefficient of variation."""
     scv = at(s.sources, source).scv

@@ -17,7 +17,7 @@ def arrive(s: EngineState, now: float, i: int) -> None:
     at(s.tuples, i).arrival = now
     it = at(s.operators, operator)
     it.arrived += 1
-    _note_gap(s, operator, now)
+    _note_gap(s, operator, _sent(s, now, i))
     if it.mode == OWN_QUEUES:
         if it.grouping == BY_KEY:
             _arrive_by_key(s, now, i, operator)
@@ -27,6 +27,13 @@ def arrive(s: EngineState, now: float, i: int) -> None:
         _arrive_at_shared_queue(s, now, i, operator)
     else:
         _arrive_for_batch(s, now, i, operator)
+
+
+@jit
+def _sent(s: EngineState, now: float, i: int) -> float:
+    """When tuple `i` was sent: records that a source hands over in one batch have entered one by one."""
+    it = at(s.tuples, i)
+    return at(s.roots, it.root).entry if it.sender == NONE else now
 
 
 @jit

@@ -1,5 +1,7 @@
 """Streams: the output of a processed record, and its way to the operators that read it."""
 
+import math
+
 from rheostat.sim.engine import draw, random_numbers
 from rheostat.sim.engine.calendar import TRANSIT, push
 from rheostat.sim.engine.flow import tuples
@@ -44,6 +46,10 @@ def _send(s: EngineState, now: float, edge: int, root: int, value: int, executor
         if way > 0.0:
             push(s, now + way, TRANSIT, i)
             return
+    batch_s = at(s.edges, edge).batch_s
+    if batch_s > 0.0:
+        push(s, (math.floor(now / batch_s) + 2.0) * batch_s, TRANSIT, i)
+        return
     arrive(s, now, i)
 
 

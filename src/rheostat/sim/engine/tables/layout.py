@@ -77,7 +77,16 @@ _SOURCE = {
 }
 # Operators, then sources: each writes a slice of the edges; `exclusive` sends a record to one of them only.
 _PRODUCER = {"first": 0, "last": 0, "exclusive": 0, "fanout": 0}
-_EDGE = {"target": 0, "selectivity": 1.0, "emission": ROUNDED, "bulk": 1, "most": 1, "value": NONE, "rows": 0}
+_EDGE = {
+    "target": 0,
+    "selectivity": 1.0,
+    "emission": ROUNDED,
+    "bulk": 1,
+    "most": 1,
+    "value": NONE,
+    "rows": 0,
+    "batch_s": 0.0,
+}
 # Distributions of values: Walker's alias tables, one after the other.
 _VALUES = {"start": 0, "length": 0}
 _ALIAS = {"probability": 1.0, "other": 0}
@@ -126,6 +135,7 @@ _OPERATOR = {
     "idles": 0,
     "batch_fixed_s": 0.0,
     "batch_task_s": 0.0,
+    "batch_spread": 0.0,
     "batch_tasks": 0,
     "batch_trigger_s": 0.0,
     "batch_limit": UNBOUNDED,
