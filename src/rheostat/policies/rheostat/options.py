@@ -33,4 +33,4 @@ class RheostatOptions(PolicyOptions, frozen=True, kw_only=True):
             description="How long executors are kept after they were last needed. Lengthen it if executors are "
             "removed and soon needed again."
         ),
-    ] = "45s"
+    ] = "30s"

@@ -27,11 +27,10 @@ from rheostat.policies.rheostat.start_times import StartTimes
 from rheostat.policies.within_budget import within_budget
 from rheostat.sla import Goal
 
-import os
-_AIM = float(os.environ.get("AIM", "0.8"))
+_AIM = 0.8
 """Share of the SLA's latency that is planned for."""
 
-_AIM_WHEN_LEAVING = float(os.environ.get("AIMIN", "0.65"))
+_AIM_WHEN_LEAVING = 0.65
 """The same for scale-in: what is left has to be enough for longer, or it would soon be taken back."""
 
 _REACTION_S = 3.0
