@@ -27,7 +27,7 @@ def test_an_even_rate_is_averaged_over_a_long_time():
         errors.append(mean.mean(now_s) - 100.0)
     deviation, half_width = float(np.std(errors)), 1.96 * float(np.std(errors)) / math.sqrt(len(errors))
     assert abs(np.mean(errors)) < half_width + 0.2
-    assert deviation < 3 * math.sqrt(100.0 / 120)  # 120 s give a tenth of a turn's deviation, changes seen by chance more
+    assert deviation < 3 * math.sqrt(100.0 / 120)  # changes seen by chance shorten the time
 
 
 @pytest.mark.parametrize("after", [300.0, 40.0])

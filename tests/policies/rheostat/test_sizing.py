@@ -41,9 +41,7 @@ def sizing_of(costs, rates, *, sizes=None, sla_s=5.0, most=MOST):
             useful=most,
             spare=math.inf,
             settling=False,
-            executors=tuple(
-                ExecutorState(name, n, ExecutorPhase.ACTIVE) for n in range((sizes or {}).get(name, 1))
-            ),
+            executors=tuple(ExecutorState(name, n, ExecutorPhase.ACTIVE) for n in range((sizes or {}).get(name, 1))),
         )
         for name in costs
     }

@@ -16,8 +16,8 @@ class RheostatOptions(PolicyOptions, frozen=True, kw_only=True):
         msgspec.Meta(
             ge=0,
             lt=1,
-            description="Share of the rises of the load seen before that the SLA should survive. Raise it if the SLA is "
-            "missed when the load jumps; lower it to pay less.",
+            description="Share of the rises of the load seen before that the SLA should survive. Raise it if the SLA "
+            "is missed when the load jumps; lower it to pay less.",
         ),
     ] = 0.95
     drain: Annotated[
