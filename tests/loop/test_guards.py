@@ -92,8 +92,14 @@ def test_nothing_is_done_about_an_operator_that_could_not_be_measured(executors)
 
 
 def test_a_pool_has_one_action_at_a_time():
-    assert refusal(scale("sum", 3), settling=frozenset(["sum"])) == "pool sum is still settling after the last action"
-    assert accepts(scale("sum", 3), settling=frozenset(["split"]))
+    settling = "pool sum is still settling after the last action"
+    assert refusal(scale("sum", 1), settling=frozenset(["sum"])) == settling
+    assert refusal(scale("sum", 3, leaving=(0,)), settling=frozenset(["sum"])) == settling
+    assert accepts(scale("sum", 1), settling=frozenset(["split"]))
+
+
+def test_a_larger_scale_out_may_follow_one_that_is_under_way():
+    assert accepts(scale("sum", 3), settling=frozenset(["sum"]))
 
 
 def test_operators_that_share_a_pool_are_treated_as_one():

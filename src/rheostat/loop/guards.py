@@ -68,6 +68,9 @@ def on_missing_measurements(decision: Decision, context: Context, proposed: Plan
 
 
 def while_settling(decision: Decision, context: Context, proposed: Plan) -> str | None:
+    """A larger scale-out may follow one that is under way: waiting for the first would only make the backlog longer."""
+    if isinstance(decision, Scale) and _only_adds_executors(decision, context.plan):
+        return None
     settling = sorted(context.settling.intersection(context.plan.pools_of(decision)))
     return f"pool {', '.join(settling)} is still settling after the last action" if settling else None
 
@@ -206,6 +209,10 @@ def _touched(decision: Decision, plan: Plan) -> set[OperatorName]:
     if isinstance(decision, OperatorDecision):
         return {decision.operator}
     return {operator for pool in pools for operator in plan.sharing(pool)}
+
+
+def _only_adds_executors(decision: Scale, plan: Plan) -> bool:
+    return not decision.leaving and not decision.transfers and decision.executors > plan.pools[decision.pool].size
 
 
 def _frees_executors(decision: Decision, plan: Plan) -> bool:

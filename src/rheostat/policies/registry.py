@@ -25,6 +25,7 @@ from rheostat.policies.pasps.policy import PaSps, Psps
 from rheostat.policies.policy import Policy, PolicyOptions, check_made
 from rheostat.policies.qlearning.policy import QLearning
 from rheostat.policies.rastream.policy import RaStream
+from rheostat.policies.rheostat.policy import Rheostat
 from rheostat.policies.spark_dra import SparkDra
 from rheostat.policies.static import Static
 from rheostat.policies.streamswitch.policy import StreamSwitch
@@ -51,6 +52,7 @@ _BUILT_IN: tuple[type[Policy], ...] = (
     Dabs,
     QLearning,
     RaStream,
+    Rheostat,
 )
 
 

@@ -94,6 +94,13 @@ GRIDS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"combine": "min", "beta": 0.6},
     ),
     "q-learning": tuple({"smoothing": smoothing} for smoothing in ("none", "window:6", "window:12", "alpha:0.8")),
+    "rheostat": (
+        {"caution": 0.5},
+        {"caution": 0.98},
+        {"keep": "15s"},
+        {"keep": "1m"},
+        {"caution": 0.98, "drain": "5s"},
+    ),
     "ra-stream": (
         {"scaling": "drs"},
         {"scaling": "drs", "scaling_options": {"margin": 0.35}},

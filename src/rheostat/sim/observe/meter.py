@@ -213,8 +213,9 @@ def _batch(row: SimpleNamespace) -> Batch:
     return Batch(
         count=int(row.batch_count),
         duration_s=float(row.batch_duration_s),
-        fixed_s=float(row.batch_overhead_s),
-        tasks=int(row.batch_task_count),
+        fixed_s=float(row.finished_overhead_s),
+        tasks=int(row.finished_task_count),
+        work_s=float(row.finished_work_s),
     )
 
 

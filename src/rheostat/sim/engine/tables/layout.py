@@ -150,6 +150,9 @@ _OPERATOR = {
     "batch_duration_s": 0.0,
     "batch_overhead_s": 0.0,
     "batch_task_count": 0,
+    "finished_work_s": 0.0,
+    "finished_overhead_s": 0.0,
+    "finished_task_count": 0,
 }
 # A substream is held, with its tuples, until it has an owner.
 _SUBSTREAM = {

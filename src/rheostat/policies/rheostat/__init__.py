@@ -1,0 +1,1 @@
+"""Rheostat: the project's own policy, and the default."""

@@ -1,0 +1,93 @@
+"""Load history: the rate at which records enter now, and the highest one to expect while new executors start."""
+
+import math
+from collections import deque
+
+import numpy as np
+
+from rheostat.forecast.models.season import season_of
+from rheostat.policies.rheostat.consistent_mean import ConsistentMean
+
+_REMEMBERED_S = 3600.0
+_SILENT_S = 10.0
+"""Some plants count records only when a batch reads them: as long as this, no record is no sign of a rate of 0."""
+
+_ALIKE = 1.3
+"""Rates up to this factor apart are taken as the same level."""
+
+_ENOUGH = 30
+"""Turns at a level from which on they say how the load goes on from there."""
+
+_SEASON_EVERY = 8
+"""Turns from one search for a season to the next."""
+
+_SEASON_ERROR = 0.15
+"""Share of the rate by which the season before may be wrong about the last one, in the median and as 90 % quantile
+three times as much."""
+
+
+class LoadHistory:
+    """Follows the rate at the sources, turn by turn."""
+
+    def __init__(self) -> None:
+        self._mean = ConsistentMean()
+        self._pending_s = 0.0
+        self._past: deque[tuple[float, float]] = deque()
+        self._season = 1
+        self._turns = 0
+        self.rate: float | None = None
+
+    def add(self, time_s: float, interval_s: float, rate: float | None) -> None:
+        """The rate since the turn before. What is counted after turns without a record is spread over them."""
+        if rate is None or interval_s <= 0:
+            return
+        if self._past and time_s < self._past[-1][0]:
+            self._past.clear()
+        self._pending_s += interval_s
+        if rate > 0 or self._pending_s > _SILENT_S:
+            self._mean.add(time_s, self._pending_s, rate * interval_s)
+            self._pending_s = 0.0
+        self.rate = self._mean.mean(time_s)
+        if self.rate is None:
+            return
+        self._past.append((time_s, self.rate))
+        while self._past[0][0] < time_s - _REMEMBERED_S:
+            self._past.popleft()
+        self._turns += 1
+        if self._turns % _SEASON_EVERY == 0:
+            self._season = self._found_season()
+
+    def forecast(self, horizon_s: float) -> float | None:
+        """The highest rate within `horizon_s`, as it was a season before; None without seasons."""
+        if self._season <= 1 or self.rate is None:
+            return None
+        begin = len(self._past) - self._season - 1
+        return max(self.rate, *(rate for _, rate in list(self._past)[begin : begin + self._ahead(horizon_s) + 2]))
+
+    def highest(self, horizon_s: float, share: float) -> float:
+        """The rate that was not exceeded within `horizon_s` in this share of the past moments that were like this one;
+        the present rate while there were few of them."""
+        if self.rate is None:
+            return 0.0
+        rates, ahead = np.array([rate for _, rate in self._past]), self._ahead(horizon_s)
+        if len(rates) <= ahead:
+            return self.rate
+        peaks = np.lib.stride_tricks.sliding_window_view(rates, ahead + 1).max(axis=1)
+        then = rates[: len(peaks)]
+        alike = (then <= _ALIKE * self.rate) & (then * _ALIKE >= self.rate)
+        return max(self.rate, float(np.quantile(peaks[alike], share))) if alike.sum() >= _ENOUGH else self.rate
+
+    def _ahead(self, horizon_s: float) -> int:
+        """In turns."""
+        passed_s = self._past[-1][0] - self._past[0][0]
+        return max(1, math.ceil(horizon_s * (len(self._past) - 1) / passed_s)) if passed_s > 0 else 1
+
+    def _found_season(self) -> int:
+        """In turns; 1 if there is none, or if the season before the last one tells too little about it."""
+        rates = np.array([rate for _, rate in self._past])
+        season = season_of(rates) if len(rates) > 4 * _ENOUGH and rates.max() > 0 else 1
+        if season < _ENOUGH or 2 * season > len(rates):
+            return 1
+        errors = np.abs(rates[-season:] - rates[-2 * season : -season]) / np.maximum(rates[-season:], rates.mean() / 10)
+        is_close = np.median(errors) <= _SEASON_ERROR and np.quantile(errors, 0.9) <= 3 * _SEASON_ERROR
+        return season if is_close else 1

@@ -1,0 +1,119 @@
+"""Operator cost: what an operator's records and batches cost, learned from finished work, and the latency of it."""
+
+import math
+from collections.abc import Sequence
+
+from rheostat.policies.batch_cost import BatchCosts
+from rheostat.policies.rheostat.consistent_mean import ConsistentMean
+from rheostat.policies.rheostat.substream_shares import SubstreamShares
+from rheostat.snapshot import ExecutorState, OperatorState, SubstreamState
+
+LATENCY_IN_BATCHES = 1.5
+FULL = 0.97
+"""Utilisation of the busiest executor from which on a queue is taken to grow for ever."""
+
+_KEPT = 0.8
+"""The weight of what was known of the slowest task when another batch has finished."""
+
+_ITERATIONS = 20
+
+
+class OperatorCost:
+    """Service time per record, cost per batch, and how much longer the busiest executor works than the mean one.
+
+    The latter has two causes. Keys that are more frequent than others give an executor more records: the stretch. And
+    of k executors with m records each the slowest takes longer by chance, by a share of about √(2·ln k·v/m), where v
+    is the squared coefficient of variation of the service times: it is learned from how long batches took.
+    """
+
+    def __init__(self) -> None:
+        self._service = ConsistentMean(noise=2.0, relative=True)
+        self._batches = BatchCosts()
+        self._last: OperatorState | None = None
+        self._last_size = 0
+        self._variation = 0.0
+        self._owners: Sequence[int] = ()
+        self._size = 1
+        self.shares = SubstreamShares()
+        self.service_s: float | None = None
+        self.batched = False
+
+    def update(
+        self,
+        time_s: float,
+        state: OperatorState,
+        executors: Sequence[ExecutorState],
+        size: int,
+        owners: Sequence[int] = (),
+        substreams: Sequence[SubstreamState] = (),
+    ) -> None:
+        """Learn from one more turn, in which `size` executors served and had the substreams as in `owners`."""
+        self.batched = state.batch is not None
+        self._owners, self._size = owners, size
+        self._batches.update(state.batch, size, executors)
+        self.shares.update(time_s, substreams)
+        last, last_size = self._last, self._last_size
+        if last is not None and state.completed == last.completed:
+            return
+        self._last, self._last_size = state, size
+        if last is None or state.completed is None or last.completed is None:
+            return
+        records, work_s = state.completed - last.completed, _work_s(state) - _work_s(last)
+        if records > 0 and work_s > 0:
+            self._service.add(time_s, records, work_s)
+            self.service_s = self._service.mean(time_s)
+            if size == last_size:
+                self._learn_variation(state, last, records, work_s)
+
+    def _learn_variation(self, state: OperatorState, last: OperatorState, records: int, work_s: float) -> None:
+        """From the slowest task of the batches since then."""
+        now, before, size = state.batch, last.batch, self._size
+        if now is None or before is None or now.fixed_s is None or before.fixed_s is None or size < 2:
+            return
+        slowest_s = (now.duration_s - before.duration_s) - (now.fixed_s - before.fixed_s)
+        by_chance = slowest_s * size / (work_s * self.stretch(size, as_it_is=True)) - 1
+        each = records / max(1, now.count - before.count) / size
+        variation = min(max(0.0, by_chance), size - 1.0) / math.sqrt(2 * math.log(size) / max(1.0, each))
+        self._variation = _KEPT * self._variation + (1 - _KEPT) * variation
+
+    def stretch(self, size: int, *, as_it_is: bool = False) -> float:
+        """Records of the busiest executor over the mean, with an even spread of substreams, or with the present one."""
+        if not self._owners:
+            return 1.0
+        return self.shares.stretch(self._owners, size) if as_it_is else self.shares.balanced_stretch(size)
+
+    def batch_cost_s(self, size: int) -> float:
+        """c: what a batch costs beside its work; 0 while it is not known."""
+        return self._batches.at(size) or 0.0
+
+    def work(self, rate: float) -> float:
+        """Executors that are busy all the time."""
+        return rate * (self.service_s or 0.0)
+
+    def utilisation(self, rate: float, size: int, *, as_it_is: bool = False) -> float:
+        """Of the busiest executor."""
+        return self.work(rate) * self.stretch(size, as_it_is=as_it_is) / size
+
+    def latency_s(self, rate: float, size: int, *, as_it_is: bool = False) -> float:
+        """The mean time of a record at the operator with `size` executors, in the long run; infinite in overload."""
+        used = self.utilisation(rate, size, as_it_is=as_it_is)
+        if used >= FULL:
+            return math.inf
+        if self.batched:
+            return LATENCY_IN_BATCHES * self._batch_s(rate, size, used)
+        return (self.service_s or 0.0) / (1 - used)
+
+    def _batch_s(self, rate: float, size: int, used: float) -> float:
+        """The duration D that batches settle at: D = c + u·D·(1 + v·√(2·ln k·k/(λ·D)))."""
+        cost_s = self.batch_cost_s(size)
+        by_chance = used * self._variation * math.sqrt(2 * math.log(size) * size / rate) if rate > 0 else 0.0
+        batch_s = cost_s / (1 - used)
+        for _ in range(_ITERATIONS):
+            batch_s = (cost_s + by_chance * math.sqrt(batch_s)) / (1 - used)
+        return batch_s
+
+
+def _work_s(state: OperatorState) -> float:
+    if state.batch is not None and state.batch.work_s is not None:
+        return state.batch.work_s
+    return state.busy_s or 0.0

@@ -1,0 +1,36 @@
+"""Options of the `rheostat` policy."""
+
+from typing import Annotated
+
+import msgspec
+
+from rheostat.duration import Duration
+from rheostat.policies.policy import PolicyOptions
+
+
+class RheostatOptions(PolicyOptions, frozen=True, kw_only=True):
+    """Few, and good without any."""
+
+    caution: Annotated[
+        float,
+        msgspec.Meta(
+            ge=0,
+            lt=1,
+            description="Share of the rises of the load seen before that the SLA should survive. Raise it if the SLA "
+            "is missed when the load jumps; lower it to pay less.",
+        ),
+    ] = 0.95
+    drain: Annotated[
+        Duration,
+        msgspec.Meta(
+            description="Time in which a backlog is to be drained once new executors serve. Shorten it to be back "
+            "within the SLA sooner, with more executors."
+        ),
+    ] = "10s"
+    keep: Annotated[
+        Duration,
+        msgspec.Meta(
+            description="How long executors are kept after they were last needed. Lengthen it if executors are "
+            "removed and soon needed again."
+        ),
+    ] = "30s"

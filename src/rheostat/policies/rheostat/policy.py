@@ -1,0 +1,218 @@
+"""The `rheostat` policy: as few executors as keep the SLA, for the load now and for rises like those seen before.
+
+Scale-out is immediate and by as much as load and backlog need; a larger one may follow while executors start. Scale-in
+goes in one step to what was needed in the last while, and never happens while the SLA is missed. Where the trouble is
+that one executor has more than its share of a keyed operator, substreams move first.
+"""
+
+import math
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rheostat.decision import Decision, Effect, Move
+from rheostat.describe import executors, resize
+from rheostat.duration import human, seconds
+from rheostat.names import PoolName
+from rheostat.policies.drs.routes import Routes
+from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
+from rheostat.policies.policy import Policy
+from rheostat.policies.rheostat.latency_window import LatencyWindow
+from rheostat.policies.rheostat.load_history import LoadHistory
+from rheostat.policies.rheostat.operator_cost import OperatorCost
+from rheostat.policies.rheostat.options import RheostatOptions
+from rheostat.policies.rheostat.sizing import Sizing
+from rheostat.policies.rheostat.slow_executors import SlowExecutors
+from rheostat.policies.rheostat.start_times import StartTimes
+from rheostat.policies.within_budget import within_budget
+from rheostat.sla import Goal
+
+_AIM = 0.8
+"""Share of the SLA's latency that is planned for."""
+
+_AIM_WHEN_LEAVING = 0.65
+"""The same for scale-in: what is left has to be enough for longer, or it would soon be taken back."""
+
+_REACTION_S = 3.0
+"""From a rise of the load to the decision on it: the rate has to be seen."""
+
+_UNEVEN = 0.7
+"""Moves are worth their pause if they bring the latency below this share of what it would be."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """Executors that a pool needs: for the load, for a rise of it, for the backlog, and to be left after a scale-in."""
+
+    load: int
+    rise: int
+    backlog: int
+    kept: int
+
+    @property
+    def now(self) -> int:
+        return max(self.load, self.rise, self.backlog)
+
+
+class Rheostat(Policy[RheostatOptions]):
+    """Keeps the SLA at the least cost."""
+
+    summary = "keeps the SLA at the least cost: sizes for load, backlog and rises of the load as seen before"
+
+    def __init__(self, goal: Goal, options: RheostatOptions | None = None) -> None:
+        super().__init__(goal, options)
+        self._load, self._routes, self._starts = LoadHistory(), Routes(goal.topology), StartTimes()
+        self._costs = {name: OperatorCost() for name in goal.topology.operators}
+        self._drain_s = seconds(self.options.drain, "drain")
+        self._keep_s = seconds(self.options.keep, "keep")
+        self._kept: dict[PoolName, deque[tuple[float, int]]] = {}
+        self._slow: dict[PoolName, SlowExecutors] = {}
+        strictest = goal.end_to_end or min(goal.slas, key=lambda sla: sla.latency_s, default=None)
+        self._sla_s = math.inf if strictest is None else strictest.latency_s
+        self._latency = LatencyWindow(10.0 if strictest is None else strictest.window_s)
+
+    def decide(self, observation: Observation) -> Sequence[Decision]:
+        """One decision for each pool."""
+        self._learn(observation)
+        try:
+            sizing = self._sizing(observation)
+        except NotMeasuredError as missing:
+            return observation.hold_all(str(missing))
+        rise = self._rise(sizing)
+        needs = self._needs(observation, sizing, rise)
+        sizes = within_budget(
+            observation, {name: self._wanted(observation, name, need) for name, need in needs.items()}
+        )
+        return [
+            self._replace(observation, pool, sizes[name])
+            or self._move(observation, sizing, pool, sizes[name])
+            or self._scale(sizing, pool, sizes, needs[name], rise)
+            for name, pool in observation.pools.items()
+        ]
+
+    def _learn(self, observation: Observation) -> None:
+        snapshot, measures = observation.snapshot, observation.measures
+        self._load.add(snapshot.time_s, measures.interval_s, measures.external_rate)
+        self._latency.add(snapshot.time_s, snapshot.latency)
+        self._routes.update(snapshot)
+        self._starts.update(observation.pools, snapshot.time_s)
+        for pool in observation.pools.values():
+            serving = len(pool.active) or pool.size
+            self._slow.setdefault(pool.name, SlowExecutors()).update(pool.active)
+            for name in pool.measured:
+                if (state := snapshot.operators.get(name)) is not None:
+                    owners, substreams = observation.plan.assignment.get(name, ()), snapshot.substreams_of(name)
+                    self._costs[name].update(snapshot.time_s, state, pool.executors, serving, owners, substreams)
+
+    def _sizing(self, observation: Observation) -> Sizing:
+        if self._load.rate is None:
+            raise NotMeasuredError("the rate at the sources was not measured yet: hold")
+        start_s = self._starts.expected_s + _REACTION_S
+        present = self._routes.arrival_rates(self._load.rate)
+        rates = self._routes.arrival_rates(self._load.forecast(start_s) or self._load.rate)
+        if rates is None or present is None:
+            raise NotMeasuredError("the rates of the operators were not measured yet: hold")
+        for pool in observation.pools.values():
+            for name in pool.measured:
+                if rates[name] > 0 and self._costs[name].service_s is None:
+                    raise NotMeasuredError(f"what a record of {name!r} costs was not measured yet: hold")
+        return Sizing(
+            pools=observation.pools,
+            costs=self._costs,
+            present_rates=present,
+            rates=rates,
+            sla_s=self._sla_s,
+            window_s=self._latency.window_s,
+            start_s=start_s,
+            drain_s=self._drain_s,
+        )
+
+    def _rise(self, sizing: Sizing) -> float:
+        """The factor by which the load may rise until new executors serve, beyond what is forecast."""
+        if not self._load.rate or self._load.forecast(sizing.start_s) is not None:
+            return 1.0
+        return self._load.highest(sizing.start_s, self.options.caution) / self._load.rate
+
+    def _needs(self, observation: Observation, sizing: Sizing, rise: float) -> dict[PoolName, _Need]:
+        load, left = sizing.steady(_AIM * self._sla_s), sizing.steady(_AIM_WHEN_LEAVING * self._sla_s)
+        needs = {}
+        for name in observation.pools:
+            for_rise = sizing.for_rise(name, rise, load[name], _AIM * self._sla_s)
+            backlog = sizing.for_backlog(name, observation.snapshot, _AIM * self._sla_s)
+            needs[name] = _Need(load[name], for_rise, backlog, max(left[name], for_rise))
+        return needs
+
+    def _wanted(self, observation: Observation, name: PoolName, need: _Need) -> int:
+        """The size that a pool should have, if the budget allows it."""
+        pool, time_s = observation.pools[name], observation.snapshot.time_s
+        recent = self._kept.setdefault(name, deque())
+        recent.append((time_s, need.kept))
+        while len(recent) > 1 and not recent[1][0] > time_s - self._keep_s:
+            recent.popleft()
+        if need.now > pool.size:
+            return need.now
+        late = (self._latency.mean_s or 0.0) > self._sla_s
+        if pool.settling or late or time_s - recent[0][0] < self._keep_s:
+            return pool.size
+        return min(pool.size, max(need.backlog, *(size for _, size in recent)))
+
+    def _replace(self, observation: Observation, pool: PoolView, size: int) -> Decision | None:
+        """Let a slow executor go, and start another in its place: a batch lasts as long as its slowest task.
+
+        Executors of a keyed operator may be slow because of their keys.
+        """
+        found = self._slow[pool.name].slowest()
+        if found is None or pool.settling or size < pool.size or pool.size < 2:
+            return None
+        if found[0] not in pool.plan.executors or any(name in observation.plan.assignment for name in pool.operators):
+            return None
+        slow, factor = found
+        reason = f"records take {factor:.1f} times as long on executor {slow} as on the others: replace it"
+        return pool.scale(size, reason, leaving=(slow,))
+
+    def _move(self, observation: Observation, sizing: Sizing, pool: PoolView, size: int) -> Decision | None:
+        """Even out a keyed operator whose busiest executor has too much."""
+        for name in () if pool.settling or size != pool.size else pool.measured:
+            owners, cost, rate = observation.plan.assignment.get(name), self._costs[name], sizing.rates[name]
+            if not owners:
+                continue
+            now_s, even_s = cost.latency_s(rate, pool.size, as_it_is=True), cost.latency_s(rate, pool.size)
+            if now_s <= _AIM * self._sla_s / len(observation.pools) or even_s > _UNEVEN * now_s:
+                continue
+            if transfers := cost.shares.transfers(owners, pool.plan.executors):
+                share = cost.shares.stretch(owners, pool.size)
+                moved = sum(len(transfer.substreams) for transfer in transfers)
+                return Move(
+                    operator=name,
+                    transfers=transfers,
+                    predicted=Effect(even_s, None, pool.size),
+                    reason=f"the busiest executor has {share:.2f} times the mean load, expected latency {_human(now_s)}"
+                    f": move {moved} substreams, expected latency {_human(even_s)}",
+                )
+        return None
+
+    def _scale(
+        self, sizing: Sizing, pool: PoolView, sizes: Mapping[PoolName, int], need: _Need, rise: float
+    ) -> Decision:
+        size, rate = sizes[pool.name], sum(sizing.rates[name] for name in pool.measured)
+        latency_s = sizing.latency_s(sizes)
+        load = f"{rate:,.3g} records/s are work for {executors_of(sizing.work(pool.name))}"
+        expected = f"expected latency {_human(latency_s)}, SLA {_human(self._sla_s)}"
+        if need.now <= need.load:
+            why = load
+        elif need.backlog >= need.rise:
+            why = f"{load}, and the backlog for more: {executors(need.backlog)} drain it in {_human(self._drain_s)}"
+        else:
+            why = f"{load}, and {executors(need.rise)} survive a rise by {rise:.2f}, as seen before"
+        what = resize(pool.size, size) if size != pool.size else "hold"
+        short = f" ({executors(need.now)} are not allowed or cannot be had)" if need.now > size else ""
+        finite = latency_s if math.isfinite(latency_s) else None
+        return pool.scale(size, f"{why}: {what}{short}, {expected}", latency_s=finite)
+
+
+def executors_of(work: float) -> str:
+    return f"{work:.1f} executors"
+
+
+def _human(duration_s: float) -> str:
+    return human(duration_s) if math.isfinite(duration_s) else "without bound"

@@ -1,0 +1,45 @@
+"""The mean over the longest time in which a rate did not change, against drawn counts."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rheostat.policies.rheostat.consistent_mean import ConsistentMean
+
+
+def counted(rates, seed, period_s=2.0):
+    """A mean that has seen Poisson counts at each of `rates`, turn by turn, and the time of the last one."""
+    rng, mean = np.random.default_rng(seed), ConsistentMean()
+    for turn, rate in enumerate(rates, 1):
+        mean.add(turn * period_s, period_s, float(rng.poisson(rate * period_s)))
+    return mean, len(rates) * period_s
+
+
+def test_nothing_is_known_without_a_sample():
+    assert ConsistentMean().mean(0.0) is None
+
+
+def test_an_even_rate_is_averaged_over_a_long_time():
+    errors = []
+    for seed in range(200):
+        mean, now_s = counted([100.0] * 60, seed)
+        errors.append(mean.mean(now_s) - 100.0)
+    deviation, half_width = float(np.std(errors)), 1.96 * float(np.std(errors)) / math.sqrt(len(errors))
+    assert abs(np.mean(errors)) < half_width + 0.2
+    assert deviation < 3 * math.sqrt(100.0 / 120)  # changes seen by chance shorten the time
+
+
+@pytest.mark.parametrize("after", [300.0, 40.0])
+def test_a_jump_is_followed_within_two_turns(after):
+    estimates = []
+    for seed in range(100):
+        mean, now_s = counted([100.0] * 30 + [after] * 2, seed)
+        estimates.append(mean.mean(now_s))
+    assert np.mean(estimates) == pytest.approx(after, rel=0.05)
+
+
+def test_a_clock_that_goes_back_starts_again():
+    mean, _ = counted([100.0] * 5, seed=1)
+    mean.add(1.0, 1.0, 7.0)
+    assert mean.mean(1.0) == 7.0

@@ -1,0 +1,55 @@
+"""What is expected of the load: from seasons, and from moments that were like the present one."""
+
+import pytest
+
+from rheostat.policies.rheostat.load_history import LoadHistory
+
+PERIOD_S = 2.0
+
+
+def history_of(rates):
+    history = LoadHistory()
+    for turn, rate in enumerate(rates, 1):
+        history.add(turn * PERIOD_S, PERIOD_S, rate)
+    return history
+
+
+def test_nothing_is_expected_before_anything_was_measured():
+    history = LoadHistory()
+    history.add(2.0, 2.0, None)
+    assert (history.rate, history.highest(10.0, 0.9), history.forecast(10.0)) == (None, 0.0, None)
+
+
+def test_records_that_are_counted_in_lumps_are_spread_over_the_turns_before():
+    history = history_of([0.0, 0.0, 0.0, 200.0] * 10)
+    assert history.rate == pytest.approx(50.0)
+
+
+def test_silence_is_a_rate_of_nothing_after_a_while():
+    assert history_of([50.0] * 20 + [0.0] * 20).rate == 0.0
+
+
+def test_an_even_load_is_expected_to_stay():
+    history = history_of([80.0] * 200)
+    assert history.highest(12.0, 0.95) == pytest.approx(80.0)
+
+
+def test_a_rise_is_expected_where_it_came_before_and_not_at_the_top_of_it():
+    calm, burst = [50.0] * 9, [200.0] * 6
+    pattern = [rate for length in (0, 5, 2, 8, 1, 6, 3, 9, 4, 7, 2, 5) for rate in (*calm, *([50.0] * length), *burst)]
+    at_the_top, after = history_of(pattern), history_of([*pattern, *calm])
+    assert at_the_top.highest(12.0, 0.9) == pytest.approx(200.0, rel=0.02)
+    assert after.highest(12.0, 0.9) > 150.0
+    assert after.highest(12.0, 0.0) == pytest.approx(50.0, rel=0.3)
+
+
+def test_the_season_before_tells_the_next_peak():
+    season = [50.0] * 70 + [300.0] * 20
+    history = history_of(season * 3 + [50.0] * 65)
+    assert history.rate == pytest.approx(50.0, rel=0.02)
+    assert history.forecast(12.0) == pytest.approx(300.0, rel=0.02)
+    assert history_of(season * 3 + [50.0] * 40).forecast(12.0) == pytest.approx(50.0, rel=0.02)
+
+
+def test_what_does_not_come_again_is_no_season():
+    assert history_of([50.0] * 100 + [300.0] * 20 + [50.0] * 100).forecast(12.0) is None

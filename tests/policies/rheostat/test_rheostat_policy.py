@@ -1,0 +1,108 @@
+"""The `rheostat` policy on simulated loads: it holds the SLA, returns what it took, and leaves an even load alone."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rheostat.experiments.scenario import ScenarioFile, make_scenario
+from rheostat.experiments.simulate import simulate
+
+
+def scenario(load, *, duration="10m", operator=None, cluster=None, total=20, latency="5s", **source):
+    work = {
+        "name": "work",
+        "inputs": ["records"],
+        "executors": 2,
+        "queues": "batches",
+        "batches": {"fixed": "500ms", "per_task": "20ms"},
+        "service": {"mean": "20ms"},
+        **(operator or {}),
+    }
+    content = {
+        "name": "test",
+        "duration": duration,
+        "period": "2s",
+        "source": [{"name": "records", "load": load, **source}],
+        "operator": [work],
+        "sla": [{"latency": latency, "window": "30s"}],
+        "budget": {"total": total},
+        "cluster": {"start": "6s", "warm_up": "3s", **(cluster or {})},
+    }
+    return make_scenario(msgspec.convert(content, ScenarioFile), Path())
+
+
+def run(made, seed=0):
+    turns = []
+    return simulate(made, "rheostat", seed=seed, listeners=[turns.append]), turns
+
+
+def acts(turns):
+    return [v.decision for turn in turns for v in turn.verdicts if v.ruling == "accepted"]
+
+
+@pytest.mark.parametrize("rate", [20, 120, 400])
+def test_an_even_load_is_left_alone_after_settling(rate):
+    result, turns = run(scenario(rate, duration="30m"))
+    late = [turn for turn in turns if turn.time_s > 600]
+    assert len(acts(late)) <= 1
+    assert result.success_rate > 0.95
+
+
+def test_a_step_is_answered_at_once_by_as_much_as_it_needs_and_taken_back_after_it():
+    made = scenario({"shape": "step", "steps": [[0, 60], ["3m", 240], ["6m", 60]]})
+    result, turns = run(made)
+    sizes = {turn.time_s: turn.plan.total for turn in turns}
+    assert sizes[192.0] >= 6
+    assert sizes[600.0] <= 4
+    assert result.success_rate > 0.9
+
+
+def test_nothing_is_given_back_while_the_sla_is_missed():
+    made = scenario({"shape": "step", "steps": [[0, 60], ["3m", 360]]}, total=8)
+    _, turns = run(made)
+    latencies = [(turn.time_s, turn.measures.latency_s) for turn in turns if turn.measures and turn.measures.latency_s]
+    for turn in turns:
+        recent = [s for time_s, s in latencies if turn.time_s - 10 <= time_s <= turn.time_s]
+        if recent and min(recent) > 5:
+            assert turn.plan.total >= turn.before.total
+
+
+def test_hot_keys_lead_to_moves_before_executors():
+    keyed = {"key": "word", "substreams": 32, "queues": "own", "executors": 5, "service": {"mean": "15ms"}}
+    made = scenario(
+        200,
+        operator=keyed,
+        latency="1s",
+        keys={"zipf": 1.0, "keys": 500},
+        rotate_every="90s",
+        rotate_by=11,
+    )
+    result, turns = run(made)
+    assert any(decision.kind == "move" for decision in acts(turns))
+    assert result.success_rate > 0.95
+
+
+def test_a_slow_executor_is_replaced():
+    slow = [{"operator": "work", "executor": 1, "speed": 0.3, "since": "3m"}]
+    _, turns = run(scenario(120, operator={"executors": 4}, cluster={"slow": slow}))
+    replaced = [decision for decision in acts(turns) if decision.kind == "scale" and decision.leaving == (1,)]
+    assert len(replaced) == 1
+    assert "times as long on executor 1" in replaced[0].reason
+
+
+def test_peaks_that_recur_are_expected():
+    load = {"shape": "step", "steps": [[0, 50], ["80s", 300], ["2m", 50]], "repeat": "3m"}
+    _, turns = run(scenario(load, duration="15m"))
+    last_peak_s = 12 * 60 + 80.0
+    before = next(turn for turn in turns if turn.time_s == last_peak_s - 2)
+    assert before.plan.total >= 8
+    assert before.measures.external_rate < 100
+
+
+def test_every_reason_has_what_was_measured_and_what_is_done():
+    _, turns = run(scenario({"shape": "step", "steps": [[0, 60], ["3m", 240]]}, duration="5m"))
+    for decision in acts(turns):
+        assert "records/s are work for" in decision.reason
+        assert "scale" in decision.reason
+        assert decision.predicted is not None
