@@ -14,6 +14,9 @@ class FakeRun:
         self.id = self.run_id = self.name = name
         self._coming = list(batches)
 
+    def is_processing(self) -> bool:
+        return False
+
     def new_batches(self) -> list[BatchRecord]:
         coming, self._coming = self._coming, []
         return coming

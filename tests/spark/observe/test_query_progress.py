@@ -37,6 +37,7 @@ class FakeQuery:
     def __init__(self, *reports: str, name: str | None = "words", trigger: str = "ProcessingTimeTrigger(2000)") -> None:
         self.reports = [FakeReport(text) for text in reports]
         self._name, self._trigger = name, trigger
+        self.active = self.available = True
 
     def name(self):
         return self._name
@@ -49,6 +50,15 @@ class FakeQuery:
 
     def recentProgress(self):
         return self.reports
+
+    def status(self):
+        return self
+
+    def isTriggerActive(self):
+        return self.active
+
+    def isDataAvailable(self):
+        return self.available
 
 
 def test_a_report_becomes_a_batch_with_times_in_seconds():
@@ -164,3 +174,11 @@ def test_a_query_that_failed_says_why(spark, tmp_path, eventually):
 def _first_batch(queries: StreamingQueries, run_id: str):
     queries.update()
     return next(iter(queries.running[run_id].new_batches()), None) if run_id in queries.running else None
+
+
+def test_a_batch_is_under_way_when_the_trigger_is_active_and_there_is_data():
+    query = FakeQuery()
+    run = QueryRun(query, "id", "run")
+    assert run.is_processing()
+    query.available = False
+    assert not run.is_processing(), "it only looks for rows"

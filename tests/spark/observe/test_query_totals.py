@@ -1,7 +1,7 @@
 import pytest
 
 from rheostat.snapshot import Batch
-from rheostat.spark.observe.query_totals import ESTIMATED, NO_QUERY, QueryTotals, estimated_latency_s
+from rheostat.spark.observe.query_totals import ESTIMATED, NO_QUERY, UNDER_WAY, QueryTotals, estimated_latency_s
 from rheostat.spark.query.batch_log import BatchRecord
 
 
@@ -15,6 +15,10 @@ class FakeRun:
         self.id, self.run_id, self.name = f"id of {name}", f"run of {name}", name
         self.coming: list[BatchRecord] = []
         self._why = why
+        self.processing = False
+
+    def is_processing(self) -> bool:
+        return self.processing
 
     def new_batches(self) -> list[BatchRecord]:
         news, self.coming = self.coming, []
@@ -164,3 +168,49 @@ def test_rows_behind_a_batch_cost_their_share_of_the_next_ones():
 
 def test_a_batch_without_rows_has_its_own_duration_for_an_estimate():
     assert estimated_latency_s(batch(1, 0, 2, 0, behind=20), None) == 3.0
+
+
+def test_rows_go_on_to_arrive_while_a_batch_is_under_way():
+    run, now = FakeRun("one"), [4.0]
+    totals = QueryTotals(FakeQueries(run), clock=lambda: now[0])
+    run.coming = [batch(1, 0, 2, 100), batch(2, 2, 2, 100)]
+    run.processing = True
+    totals.update()
+    assert (totals.completed, totals.arrived, totals.queued, totals.oldest_s) == (200, 300, 100, 2.0)
+    now[0] = 62.0
+    totals.update()
+    assert (totals.completed, totals.arrived, totals.queued, totals.oldest_s) == (200, 3200, 3000, 60.0)
+    assert totals.problems() == [ESTIMATED, UNDER_WAY]
+    run.coming, run.processing = [batch(3, 4, 58, 90)], False
+    totals.update()
+    assert (totals.completed, totals.queued, totals.oldest_s) == (290, 0, None)
+    assert totals.arrived == 3200, "what was estimated too high does not fall, it is caught up with"
+    assert totals.problems() == [ESTIMATED]
+
+
+def test_the_lower_of_the_last_two_rates_is_taken():
+    run = FakeRun("one")
+    totals = QueryTotals(FakeQueries(run), clock=lambda: 7.0)
+    run.coming = [batch(1, 0, 2, 100), batch(2, 2, 2, 100), batch(3, 4, 2, 500)]
+    run.processing = True
+    totals.update()
+    assert totals.queued == 150
+
+
+def test_nothing_is_estimated_from_one_batch_or_while_a_query_waits_for_rows():
+    run = FakeRun("one")
+    totals = QueryTotals(FakeQueries(run), clock=lambda: 100.0)
+    run.coming, run.processing = [batch(1, 0, 2, 100)], True
+    totals.update()
+    assert (totals.arrived, totals.queued) == (100, 0)
+    run.coming, run.processing = [batch(2, 2, 2, 100)], False
+    totals.update()
+    assert (totals.arrived, totals.queued) == (200, 0)
+
+
+def test_rows_behind_and_rows_that_arrive_add_up():
+    run = FakeRun("one")
+    totals = QueryTotals(FakeQueries(run), clock=lambda: 6.0)
+    run.coming, run.processing = [batch(1, 0, 2, 100), batch(2, 2, 2, 100, behind=70)], True
+    totals.update()
+    assert (totals.arrived, totals.queued) == (200 + 70 + 200, 270)

@@ -21,7 +21,7 @@ BEST_SCHEDULE, CHEAPEST_FIXED, PRESENT_KNOWER, LOWER_BOUND = (
     "present_knower",
     "lower_bound",
 )
-REFERENCE_RUNS = RUNS
+REFERENCE_RUNS = 24
 """Simulated runs to find the best schedule of one scenario."""
 
 

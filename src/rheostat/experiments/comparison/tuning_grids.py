@@ -9,8 +9,8 @@ reasons.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-TUNING_SEEDS = (1000, 1001)
-"""Comparisons use 0, 1, 2 and so on."""
+TUNING_SEEDS = (1000,)
+"""Comparisons use 0, 1, 2 and so on. One run of each setting: more would take longer than the comparison itself."""
 
 _DRS: Sequence[Mapping[str, Any]] = (
     {"margin": 0.1},

@@ -82,6 +82,7 @@ class ApplicationMeter:
             queued=totals.queued if is_known else None,
             busy_s=self._busy_s if self._is_busy_known else None,
             latency=totals.latency(),
+            oldest_s=totals.oldest_s if is_known else None,
             batch=totals.batch if self._is_busy_known else Batch(totals.batch.count, totals.batch.duration_s),
         )
 

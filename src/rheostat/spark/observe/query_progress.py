@@ -3,7 +3,7 @@
 The reports are pulled. A listener in Python would be called back from Spark's listener bus for every event, and only
 for the queries of one session. Spark keeps the last reports of each query (100, unless
 `spark.sql.streaming.numRecentProgressUpdates` says otherwise), so no batch is missed between two pulls. A pull costs
-one call for all queries, and two for each batch that has finished since the last one.
+one call for all queries, four for each query, and two for each batch that has finished since the last one.
 """
 
 import re
@@ -43,6 +43,11 @@ class QueryRun:
         reports = self._new_reports()
         self._seen_s = reports[0].started_s if reports else self._seen_s
         return [report.record() for report in reversed(reports) if report.is_batch]
+
+    def is_processing(self) -> bool:
+        """Whether a batch with rows is under way."""
+        status = self._query.status()
+        return bool(status.isTriggerActive() and status.isDataAvailable())
 
     def failure(self) -> str | None:
         """Why it ended, in one line; None if it runs or was stopped."""

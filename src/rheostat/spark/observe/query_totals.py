@@ -1,6 +1,6 @@
 """Query totals: what all streaming queries of an application have done so far, though queries come and go.
 
-Queries that were not built for it do not say when their rows arrived. Two estimates take its place, and `problems`
+Queries that were not built for it do not say when their rows arrived. Three estimates take its place, and `problems`
 names them:
 
 - Rows that arrived are the rows read, and those behind them where the source reports its newest offset (Kafka does). A
@@ -9,10 +9,15 @@ names them:
 - Latencies follow from batch durations. Rows arrive evenly between the starts of two batches, wait for the second start
   and then for that batch's commit: half the time between the starts plus the batch's duration, 1.5·D where batches of
   duration D follow each other. Rows behind a batch add their share of the batches to come.
+- While a batch is under way nothing is reported. Rows are taken to arrive as they did before: since the start of the
+  last batch that was reported, at the lower of its rate and that of the batch before. So a long batch does not look
+  like a source that has dried up, and the backlog grows while a batch hangs.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from rheostat.snapshot import Batch, Latency
 from rheostat.spark.observe.counters import merged
@@ -20,6 +25,7 @@ from rheostat.spark.observe.query_progress import QueryRun, StreamingQueries
 from rheostat.spark.query.batch_log import BatchRecord
 
 ESTIMATED = "latencies are estimated from batch durations: the rows carry no entry time"
+UNDER_WAY = "what has arrived since the last batch began is estimated from the rate before"
 NO_QUERY = "no streaming query is active"
 
 _MOST_FAILURES = 8
@@ -28,7 +34,8 @@ _MOST_FAILURES = 8
 @dataclass(slots=True)
 class _RunTotals:
     """One run of one query since it was first seen. `behind` is None if its sources do not report it; `latency` is
-    that since the last update."""
+    that since the last update; `under_way` are the rows that have arrived since the last batch began, and `waited_s`
+    is how long the oldest of them has waited."""
 
     run: QueryRun
     rows: int = 0
@@ -36,26 +43,43 @@ class _RunTotals:
     behind: int | None = 0
     latency: Latency | None = None
     last: BatchRecord | None = None
+    under_way: int = 0
+    waited_s: float | None = None
+    _rates: deque[float] = field(default_factory=lambda: deque(maxlen=2))
 
-    def update(self) -> list[BatchRecord]:
+    def update(self, now_s: float) -> list[BatchRecord]:
         """Add the new batches, and return them."""
         batches, latencies = self.run.new_batches(), []
         for batch in batches:
             self.rows += batch.row_count
             self.behind = batch.behind
             latencies.append(Latency(batch.row_count, estimated_latency_s(batch, self.last, self.run.trigger_s)))
+            if self.last is not None and batch.started_s > self.last.started_s:
+                self._rates.append(batch.row_count / (batch.started_s - self.last.started_s))
             self.last = batch
-        self.arrived = max(self.arrived, self.rows + (self.behind or 0))
+        self._estimate(now_s)
+        self.arrived = max(self.arrived, self.rows + self.queued)
         self.latency = merged(latencies)
         return batches
+
+    @property
+    def queued(self) -> int:
+        return (self.behind or 0) + self.under_way
+
+    def _estimate(self, now_s: float) -> None:
+        self.under_way, self.waited_s = 0, None
+        if self.last is not None and self._rates and self.run.is_processing():
+            since_s = max(0.0, now_s - self.last.started_s)
+            self.under_way = round(min(self._rates) * since_s)
+            self.waited_s = since_s if self.under_way else None
 
 
 class QueryTotals:
     """Sums over `queries` that never fall. Batches from before a query was first seen do not count.
 
-    `completed` rows were read; `arrived` has those behind them as well. `by_query` are the rows read by each query that
-    runs, by name. These and `batch` continue from the values given. `finished` are the batches since the last update,
-    and those from before a query was first seen.
+    `completed` rows were read; `arrived` has those behind them and those of the batch under way as well. `by_query` are
+    the rows read by each query that runs, by name. These and `batch` continue from the values given. `finished` are the
+    batches since the last update, and those from before a query was first seen.
     """
 
     def __init__(
@@ -66,8 +90,9 @@ class QueryTotals:
         arrived: int = 0,
         batch: Batch | None = None,
         by_query: Mapping[str, int] | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._queries = queries
+        self._queries, self._clock = queries, clock
         self._running: dict[str, _RunTotals] = {}
         self._arrived_in_ended_runs = completed
         self._failed: dict[str, str] = {}
@@ -99,8 +124,13 @@ class QueryTotals:
 
     @property
     def queued(self) -> int:
-        """Rows behind in the sources that report them."""
-        return sum(totals.behind or 0 for totals in self._running.values())
+        """Rows behind in the sources that report them, and those that arrive while a batch is under way."""
+        return sum(totals.queued for totals in self._running.values())
+
+    @property
+    def oldest_s(self) -> float | None:
+        """How long the oldest row of a batch under way has waited; None if none is."""
+        return max((totals.waited_s for totals in self._running.values() if totals.waited_s is not None), default=None)
 
     def latency(self) -> Latency | None:
         """The highest of all queries since the last update: an SLA holds when it holds for each of them."""
@@ -113,10 +143,12 @@ class QueryTotals:
         told = [ESTIMATED if self._running else NO_QUERY]
         if silent:
             told.append(f"the sources of {', '.join(silent)} report no backlog: rows count as arrived when read")
+        if any(totals.under_way for totals in self._running.values()):
+            told.append(UNDER_WAY)
         return [*told, *self._failed.values()]
 
     def _add(self, totals: _RunTotals) -> None:
-        batches = totals.update()
+        batches = totals.update(self._clock())
         self.finished += batches
         rows = sum(batch.row_count for batch in batches)
         self.completed += rows
