@@ -70,3 +70,18 @@ def test_a_window_that_is_no_whole_number_of_slots_is_refused(window_s, slot_s):
 
 def test_slots_that_divide_the_window_only_up_to_rounding_are_taken():
     WindowedSuccess(1.0, 0.3, 0.1, 1)
+
+
+def test_the_age_of_what_waits_is_asked_for_only_if_nothing_was_completed():
+    asked = []
+
+    def oldest():
+        asked.append(True)
+        return [1.5]
+
+    success = WindowedSuccess(1.0, 2.0, 1.0, 1)
+    for completed in (1, 1, 0):
+        success.add_slot([0.5 * completed], [completed], oldest)
+    assert (asked, success.met().tolist(), success.missed().tolist()) == ([], [2], [0])
+    success.add_slot([0.0], [0], oldest)
+    assert (asked, success.missed().tolist()) == ([True], [1])

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from rheostat.duration import human
 from rheostat.experiments.comparison.comparison import ComparedScenario, Comparison
+from rheostat.experiments.comparison.figure_texts import count, ranking_cells
 from rheostat.experiments.comparison.figures import COST_RATIO, Entry
 from rheostat.experiments.comparison.ranking import RankedPolicy
 from rheostat.experiments.comparison.references import LOWER_BOUND, Reference
@@ -31,10 +32,6 @@ def _percent(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def _count(value: float) -> str:
-    return f"{value:,.1f}".removesuffix(".0") if value < 1000 else f"{value:,.0f}"
-
-
 COLUMNS = (
     Column("success %", "success_rate", _percent, interval=True),
     Column("cost", COST_RATIO, "{:.2f}".format, interval=True),
@@ -42,11 +39,11 @@ COLUMNS = (
     Column("latency", "mean_latency_s", human),
     Column("p99", "p99_latency_s", human),
     Column("out for", "out_of_sla_s", human),
-    Column("scaled", "scalings", _count),
-    Column("reversals", "reversals", _count, wide=True),
-    Column("late ins", "scale_ins_late", _count, wide=True),
-    Column("moves", "moves", _count, wide=True),
-    Column("lost", "lost", _count, wide=True),
+    Column("scaled", "scalings", count),
+    Column("reversals", "reversals", count, wide=True),
+    Column("late ins", "scale_ins_late", count, wide=True),
+    Column("moves", "moves", count, wide=True),
+    Column("lost", "lost", count, wide=True),
 )
 
 
@@ -54,18 +51,10 @@ def ranking_table(ranking: Sequence[RankedPolicy], scenarios: int) -> Table:
     """The policies over all scenarios, the best first."""
     number = f"{scenarios} scenario{'s' if scenarios > 1 else ''}"
     table = _table(f"ranking over {number}, {ranking[0].setting} settings")
-    for title in ("policy", "mean rank", "median %", "worst %", "median cost", "met in", "on front"):
+    for title in ("policy", "mean rank", "median", "worst", "median cost", "met in", "on front"):
         table.add_column(title, justify="left" if title == "policy" else "right", no_wrap=True)
     for each in ranking:
-        table.add_row(
-            each.policy,
-            f"{each.mean_rank:.1f}",
-            _percent(each.median_success),
-            _percent(each.worst_success),
-            "–" if each.median_cost_ratio is None else f"{each.median_cost_ratio:.2f}",
-            f"{each.met} of {each.scenarios}",
-            str(each.on_front),
-        )
+        table.add_row(*ranking_cells(each))
     return table
 
 

@@ -9,12 +9,12 @@ from rheostat.experiments.needed_executors import operator_rates
 from rheostat.experiments.scenario import Scenario
 from rheostat.policies.qlearning.train import Lesson, train
 
-_MAX_EXECUTORS = 12
-"""Upper limit for the executors of one operator in reinforcement learning."""
+MOST_LEARNED = 12
+"""Executors of one operator, beyond which nothing is learned, in the experiments of DABS-Storm."""
 
 
-def learned_table(scenario: Scenario) -> dict[str, Any]:
-    """The option `table` of `q-learning`, trained on the load of the whole run."""
+def learned_table(scenario: Scenario, most: int = MOST_LEARNED) -> dict[str, Any]:
+    """The option `table` of `q-learning`, trained on the load of the whole run for up to `most` executors."""
     model, period_s = scenario.model, scenario.loop.period_s
     times_s = np.arange(period_s / 2, scenario.duration_s, period_s)
     rates = {name: np.zeros_like(times_s) for name in model.topology.operators}
@@ -23,7 +23,7 @@ def learned_table(scenario: Scenario) -> dict[str, Any]:
         entering = model.source(source).load.rates(times_s)
         rates = {name: before + visits[name] * entering for name, before in rates.items()}
     table = {
-        name: train(arriving.tolist(), 1 / model.operator(name).service.mean_s, Lesson(most=_MAX_EXECUTORS))
+        name: train(arriving.tolist(), 1 / model.operator(name).service.mean_s, Lesson(most=most))
         for name, arriving in rates.items()
     }
     built: dict[str, Any] = msgspec.to_builtins(table)

@@ -4,6 +4,8 @@ StreamSwitch's evaluation: the success rate is the share of windows whose mean l
 which nothing completed is left out, unless a record has waited for longer than L: then it is missed.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -38,14 +40,19 @@ class WindowedSuccess:
         self._met = np.zeros(substreams, dtype=np.int64)
         self._missed = np.zeros(substreams, dtype=np.int64)
 
-    def add_slot(self, latencies_s: ArrayLike, completed: ArrayLike, oldest_waiting_s: ArrayLike) -> None:
+    def add_slot(
+        self, latencies_s: ArrayLike, completed: ArrayLike, oldest_waiting_s: ArrayLike | Callable[[], ArrayLike]
+    ) -> None:
         """One more slot, per substream: the sum of the latencies of what completed in it, how many completed,
-        and how long the oldest waiting record has waited at its end (0 when none waits)."""
+        and how long the oldest waiting record has waited at its end (0 when none waits).
+
+        The latter may be a function, which is called at once, and only if it matters.
+        """
         row = self._seen_slots % len(self._completed)
         self._slide(row, np.asarray(latencies_s, float), np.asarray(completed, float))
         self._seen_slots += 1
         if self._seen_slots >= len(self._completed):
-            self._judge(np.asarray(oldest_waiting_s, float))
+            self._judge(oldest_waiting_s)
 
     def met(self) -> NDArray[np.int64]:
         """Windows that met L, per substream."""
@@ -78,9 +85,11 @@ class WindowedSuccess:
         self._window_completed += completed - self._completed[row]
         self._latencies_s[row], self._completed[row] = latencies_s, completed
 
-    def _judge(self, oldest_waiting_s: Floats) -> None:
+    def _judge(self, oldest_waiting_s: ArrayLike | Callable[[], ArrayLike]) -> None:
         busy = self._window_completed > 0
-        allowed_s = self._latency_s * self._window_completed * (1 + _ROUNDING)
-        late = np.where(busy, self._window_latencies_s > allowed_s, oldest_waiting_s > self._latency_s)
+        late = self._window_latencies_s > self._latency_s * self._window_completed * (1 + _ROUNDING)
+        if not busy.all():
+            oldest_s = oldest_waiting_s() if callable(oldest_waiting_s) else oldest_waiting_s
+            late = np.where(busy, late, np.asarray(oldest_s, float) > self._latency_s)
         self._missed += late
         self._met += busy & ~late

@@ -65,3 +65,19 @@ def test_the_time_series_is_printed_when_asked_for(run, short: Path) -> None:  #
     code, _, err = run("simulate", str(short), "--series")
     assert code != 0
     assert "--series needs --json" in err
+
+
+def test_recorded_traces_may_be_in_another_folder(run, short: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    lines = [
+        'load = { csv = "t.csv" }' if line.startswith("load =") else line for line in short.read_text().splitlines()
+    ]
+    short.write_text("\n".join(lines))
+    code, _, err = run("simulate", str(short), "--json")
+    assert code == 2
+    assert "t.csv cannot be read: No such file" in err
+    assert "--traces DIR" in err
+    recorded = tmp_path / "recorded"
+    recorded.mkdir()
+    (recorded / "t.csv").write_text("time,value\n0,20\n1,20\n")
+    code, out, _ = run("simulate", str(short), "--traces", str(recorded), "--json")
+    assert (code, json.loads(out)["arrived"] > 0) == (0, True)

@@ -1,10 +1,11 @@
 import pytest
 from one_operator import SURGE, scenario
 
-from rheostat.experiments.clairvoyant.best_schedule import TARGET, best_schedule
+from rheostat.experiments.clairvoyant.best_schedule import best_schedule
 from rheostat.experiments.clairvoyant.fixed_sizes import cheapest_fixed
 from rheostat.experiments.clairvoyant.lower_bound import lower_bound
 from rheostat.experiments.clairvoyant.present_knower import causal_frontier, present_knower
+from rheostat.experiments.clairvoyant.schedule import TARGET
 from rheostat.experiments.simulate import simulate
 
 
@@ -69,3 +70,23 @@ def test_who_knows_the_present_needs_no_more_than_that_where_nothing_changes():
     flat = scenario(250, executors=3)
     result = simulate(flat, present_knower(flat))
     assert (result.policy, result.success_rate, result.executor_seconds) == ("present-knower", 1.0, 600.0)
+
+
+def test_the_bound_is_reached_where_the_future_is_flat():
+    """All but the work that is not due at the end, and the part of an executor that cannot be left out."""
+    for rate, executors in ((100, 1), (295, 3)):
+        flat = scenario(rate, executors=executors, latency="500ms", window="4s")
+        found, bound = best_schedule(flat, runs=12), lower_bound(flat).executor_seconds
+        assert found.is_met
+        assert bound <= found.executor_seconds <= 1.03 * bound + (executors - 1) * 4.5
+
+
+def test_it_is_never_dearer_than_fixed_sizes_or_a_knower_of_the_present_that_meet_the_sla():
+    swing = {"shape": "sine", "base": 200, "amplitude": 150, "period": "100s"}
+    for load, executors in ((swing, 4), (SURGE, 3), (150, 2)):
+        tried = scenario(load, latency="1s", window="5s", executors=executors, total=8)
+        fixed, frontier = cheapest_fixed(tried), causal_frontier(tried)
+        found = best_schedule(tried, runs=10, fixed=fixed, frontier=frontier)
+        met = [point.executor_seconds for point in frontier if point.is_met]
+        assert found.is_met
+        assert found.executor_seconds <= min([fixed.executor_seconds, *met]) + 1e-6

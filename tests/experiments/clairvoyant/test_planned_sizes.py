@@ -19,8 +19,15 @@ def test_by_work_each_slot_has_what_it_needs_with_headroom():
     assert planned("work", 1.5) == [2] * 60 + [5] * 60 + [2] * 80
 
 
-def test_flat_keeps_the_largest_size():
-    assert planned("flat") == [4] * 200
+def test_by_latency_each_slot_has_what_its_load_needs_with_headroom():
+    assert planned("latency", 1.0) == [2] * 60 + [4] * 60 + [2] * 80
+    assert planned("latency", 1.5) == [2] * 60 + [5] * 60 + [2] * 80
+
+
+@pytest.mark.parametrize("family", ["work", "latency"])
+def test_records_that_become_dearer_need_more(family):
+    cost = {"shape": "step", "steps": [[0, 1], ["60s", 3], ["120s", 1]]}
+    assert planned(family, 1.0, load=100, cost=cost) == planned(family, 1.0, load=SURGE)
 
 
 def test_no_more_than_there_are_can_serve_at_first_and_than_allowed_later():

@@ -16,7 +16,7 @@ def test_a_policy_starts_with_the_executors_of_the_scenario():
 
 def test_static_is_provisioned_for_the_peak_within_the_budget():
     assert starting_sizes(changed("load = 20", "load = 100"), "static", {}) == {"parse": 2, "count": 2}
-    assert starting_sizes(changed("load = 20", "load = 70"), "static", {}) == {"parse": 2, "count": 1}
+    assert starting_sizes(changed("load = 20", "load = 50"), "static", {}) == {"parse": 2, "count": 1}
     assert starting_sizes(scenario(), "static", {"executors": 2}) == {"parse": 2, "count": 2}
     assert starting_sizes(scenario(), "static", {"executors": {"parse": 3}}) == {"parse": 3, "count": 1}
 

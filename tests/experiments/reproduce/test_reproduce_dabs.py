@@ -6,12 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rheostat.experiments.learned_table import learned_table
 from rheostat.experiments.reproduce.catalogue import catalogue
 from rheostat.experiments.reproduce.dabs.comparison import RESTARTS, StrategyRuns
 from rheostat.experiments.reproduce.dabs.figures import FIGURES
 from rheostat.experiments.reproduce.dabs.loads import ERRATIC, PROGRESSIVE
 from rheostat.experiments.reproduce.dabs.presentation import rows
-from rheostat.experiments.reproduce.dabs.strategies import AUTOSCALE, INCREMENTAL, LEARNED, STATIC, learned, strategies
+from rheostat.experiments.reproduce.dabs.strategies import AUTOSCALE, INCREMENTAL, LEARNED, STATIC, strategies
 from rheostat.experiments.reproduce.dabs.topologies import INSENSITIVE, OPINION, SENSITIVE
 from rheostat.policies.qlearning.table import read_table
 from rheostat.policies.registry import make_policy
@@ -59,7 +60,7 @@ def test_every_strategy_can_be_made_for_every_experiment():
 
 def test_reinforcement_learning_knows_the_stream_it_was_trained_on():
     scenario = INSENSITIVE.scenario("x", PROGRESSIVE, None)
-    table = read_table(learned(scenario))
+    table = read_table(learned_table(scenario))
     calm, busy = 20 * 0.04, 150 * 0.04
     assert table["bolt"].degree(150.0) == math.ceil(busy / 0.8)
     assert table["bolt"].degree(20.0) == pytest.approx(math.ceil(calm / 0.8), abs=1)

@@ -1,24 +1,28 @@
 """Cheapest fixed sizes: as few executors as meet the SLA when their number never changes, found by search.
 
-All operators get the same headroom over the work at the peak of the load, as little as is enough; then each loses
-executors, as long as the SLA is met with fewer.
+All operators get the same headroom over the work at the peak of the load, as little as is enough. Then each loses
+executors, or one loses two and another gets one, as long as the SLA is met.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations
 
 import msgspec
 import numpy as np
 
-from rheostat.experiments.clairvoyant.best_schedule import TARGET
+from rheostat.experiments.clairvoyant.schedule import TARGET
 from rheostat.experiments.feasibility import OperatorLoads
 from rheostat.experiments.scenario import Scenario
 from rheostat.experiments.simulate import simulate
 from rheostat.names import OperatorName
 from rheostat.policies.static import Static
 
-_HEADROOMS = (0.25, 4.0)
+_LEAST_HEADROOM = 0.25
+_HEADROOMS = (4.0, 2.0, 1.4)
+"""From which on fewer are tried. With micro-batches more executors can be worse, because each task costs time."""
+
 _BISECTIONS = 6
 
 _FAILURES = 4
@@ -44,15 +48,13 @@ def cheapest_fixed(
 ) -> FixedSizes:
     """The cheapest sizes found, from the beginning on; the largest ones tried if none meets the SLA."""
     search = _FixedSearch(scenario, seeds, progress)
-    low, high = _HEADROOMS
-    best = search.run(search.sizes(high))
-    if best.is_met:
-        for _ in range(_BISECTIONS):
-            middle = math.sqrt(low * high)
-            found = search.run(search.sizes(middle))
-            low, high = (low, middle) if found.is_met else (middle, high)
-            best = found if found.is_met else best
-        best = search.reduced(best)
+    enough = next((headroom for headroom in _HEADROOMS if search.run(search.sizes(headroom)).is_met), None)
+    if enough is None:
+        return msgspec.structs.replace(search.run(search.sizes(_HEADROOMS[0])), runs=search.runs)
+    best = search.with_least_headroom(_LEAST_HEADROOM, enough)
+    before = None
+    while best is not before:
+        before, best = best, search.exchanged(search.reduced(best))
     return msgspec.structs.replace(best, runs=search.runs)
 
 
@@ -89,6 +91,16 @@ class _FixedSearch:
                 self._progress(self.runs)
         return self._found[key]
 
+    def with_least_headroom(self, low: float, high: float) -> FixedSizes:
+        """By bisection between a headroom that is too little and one that is enough."""
+        best = self.run(self.sizes(high))
+        for _ in range(_BISECTIONS):
+            middle = math.sqrt(low * high)
+            found = self.run(self.sizes(middle))
+            low, high = (low, middle) if found.is_met else (middle, high)
+            best = found if found.is_met else best
+        return best
+
     def reduced(self, best: FixedSizes) -> FixedSizes:
         """With one executor fewer at a time, at the largest operator first."""
         for name in sorted(best.sizes, key=lambda name: -best.sizes[name]):
@@ -96,4 +108,14 @@ class _FixedSearch:
             while size >= self._scenario.goal.budget.minimum(name) and size > best.sizes[name] - _FAILURES:
                 found = self.run({**best.sizes, name: size})
                 best, size = (found if found.is_met else best), size - 1
+        return best
+
+    def exchanged(self, best: FixedSizes) -> FixedSizes:
+        """With two fewer at one operator and one more at another, if that is enough; else the same."""
+        budget = self._scenario.goal.budget
+        for fewer, more in permutations(best.sizes, 2):
+            sizes = {**best.sizes, fewer: best.sizes[fewer] - 2, more: best.sizes[more] + 1}
+            is_allowed = sizes[fewer] >= budget.minimum(fewer) and sizes[more] <= budget.maximum(more)
+            if is_allowed and (found := self.run(sizes)).is_met:
+                return found
         return best

@@ -16,8 +16,9 @@ Everything that a real run may do is allowed here, and no more is asked of it:
 - Operators are apart: the bound is the sum of theirs, and the budget of all together is not used.
 
 On this model `cheapest_sizes` is exact, and `least_cost`, used where that would take too long, is below it. So their
-sum is below what any policy pays that meets the SLA in all windows. One that misses some of them, or whose random
-arrivals happen to be fewer, may pay less.
+sum is below what any policy pays that meets the SLA in all windows. `batch_overhead` has another bound, without
+start-up times but with what micro-batches cost beside their work; the higher of the two counts. A policy that misses
+some windows, or whose random arrivals happen to be fewer, may pay less.
 """
 
 import math
@@ -26,6 +27,7 @@ import msgspec
 import numpy as np
 
 from rheostat.duration import seconds
+from rheostat.experiments.clairvoyant.batch_overhead import batch_bound_s
 from rheostat.experiments.clairvoyant.cheapest_sizes import cheapest_sizes, least_cost, states
 from rheostat.experiments.clairvoyant.fluid import FluidModel
 from rheostat.experiments.feasibility import OperatorLoads
@@ -42,7 +44,10 @@ _ROUNDING = 1e-9
 
 
 class LowerBound(msgspec.Struct, frozen=True):
-    """In executor-seconds, in all and by operator; None if the SLA cannot be met whatever is paid."""
+    """In executor-seconds; None if the SLA cannot be met whatever is paid.
+
+    `by_operator` does not count what batches cost beside their work. `executor_seconds` does, in all.
+    """
 
     executor_seconds: float | None
     by_operator: dict[OperatorName, float | None]
@@ -56,7 +61,8 @@ def lower_bound(scenario: Scenario) -> LowerBound:
         cost = _cost(fluid_model(scenario, loads, name))
         costs[name] = None if cost is None else cost * scenario.loop.period_s
     known = [cost for cost in costs.values() if cost is not None]
-    return LowerBound(math.fsum(known) if len(known) == len(costs) else None, costs)
+    bound_s = max(math.fsum(known), batch_bound_s(scenario, loads)) if len(known) == len(costs) else math.inf
+    return LowerBound(bound_s if bound_s < math.inf else None, costs)
 
 
 def _cost(model: FluidModel) -> int | None:

@@ -12,22 +12,23 @@ from rheostat.experiments.clairvoyant.steady_size import SteadySizes
 from rheostat.experiments.scenario import Scenario
 from rheostat.names import OperatorName
 
-FAMILIES = ("work", "latency", "flat")
-"""By the work that arrives; by the latency at the rate of each slot; or the most of the latter all the time."""
+FAMILIES = ("work", "latency")
+"""By the work that arrives, or by the latency at the rate of each slot."""
 
 
 def planned_sizes(
     scenario: Scenario, steady: SteadySizes, name: OperatorName, family: str, headroom: float, start: int
 ) -> Sequence[int]:
-    """The sizes of one operator. In the first `start` slots there can be no more than at the beginning."""
-    model = fluid_model(scenario, steady.loads, name, headroom=headroom if family == "work" else 1.0, deadline_s=0.0)
+    """The sizes of one operator, for `headroom` times its load.
+
+    In the first `start` slots there can be no more than at the beginning.
+    """
+    model = fluid_model(scenario, steady.loads, name, headroom=headroom, deadline_s=0.0)
     model = msgspec.structs.replace(model, start=start)
     if family == "work":
         return _smoothed(model, model.arrivals)
-    latency_s = steady.latency_s(name) / headroom
-    sizes = [steady.size(name, rate, latency_s) for rate in _slot_rates(scenario, steady, name)]
-    if family == "flat":
-        return [max(sizes)] * len(sizes)
+    latency_s = steady.latency_s(name)
+    sizes = [steady.size(name, rate * headroom, latency_s, cost) for rate, cost in _slot_loads(scenario, steady, name)]
     return _smoothed(model, [size * model.per_executor for size in sizes])
 
 
@@ -39,9 +40,10 @@ def _smoothed(model: FluidModel, work: Sequence[int]) -> Sequence[int]:
     return [model.most] * len(work) if found is None else found.sizes
 
 
-def _slot_rates(scenario: Scenario, steady: SteadySizes, name: OperatorName) -> list[float]:
-    """The highest of three rates in each slot."""
+def _slot_loads(scenario: Scenario, steady: SteadySizes, name: OperatorName) -> list[tuple[float, float]]:
+    """The highest of three rates in each slot, and the highest of what records cost at these times."""
     slots, slot_s = int(scenario.duration_s / scenario.loop.period_s + 1e-9), scenario.loop.period_s
     times_s = (np.arange(slots)[:, None] + np.array([0.001, 0.5, 0.999])) * slot_s
-    rates = np.interp(times_s, steady.loads.times_s, steady.loads.rates[name]).max(axis=1)
-    return [float(rate) for rate in rates]
+    known = (steady.loads.rates[name], steady.loads.cost(name))
+    rates, costs = (np.interp(times_s, steady.loads.times_s, each).max(axis=1) for each in known)
+    return [(float(rate), float(cost)) for rate, cost in zip(rates, costs, strict=True)]

@@ -1,9 +1,9 @@
 """Present knower: a controller that knows the exact present load and the model, and nothing of the future.
 
 It bounds what a policy can gain by better measurement: what is left to the clairvoyant is forecasting. At each turn an
-operator gets the executors that keep, by the queueing models, a latency `headroom` times shorter than the SLA's at the
-present input, or as many as work off, within the latency of the SLA, the backlog beyond what that latency allows. What
-it wants falls only after a start-up time, so that an executor that is soon needed again is not started twice.
+operator gets the executors that would keep, by the queueing models, the latency of the SLA at `headroom` times the
+present load, or as many as work off, within that latency, the backlog beyond what the latency allows. What it wants
+falls only after a start-up time, so that an executor that is soon needed again is not started twice.
 """
 
 import math
@@ -16,7 +16,7 @@ import msgspec
 from rheostat.decision import Decision
 from rheostat.describe import resize
 from rheostat.duration import seconds
-from rheostat.experiments.clairvoyant.best_schedule import TARGET
+from rheostat.experiments.clairvoyant.schedule import TARGET, RecordedSizes, Sizes
 from rheostat.experiments.clairvoyant.steady_size import SteadySizes
 from rheostat.experiments.needed_executors import operator_rates
 from rheostat.experiments.scenario import Scenario
@@ -27,7 +27,7 @@ from rheostat.policies.policy import Policy, PolicyOptions
 from rheostat.policies.within_budget import within_budget
 from rheostat.sla import Goal
 
-HEADROOMS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
+HEADROOMS = (1.0, 1.15, 1.3, 1.5, 2.0, 3.0)
 
 
 class PresentKnowerOptions(PolicyOptions, frozen=True, kw_only=True):
@@ -37,10 +37,10 @@ class PresentKnowerOptions(PolicyOptions, frozen=True, kw_only=True):
         float,
         msgspec.Meta(
             ge=1,
-            description="Latency of the SLA over the one that is planned for. Raise it for a higher success rate at a "
-            "higher price.",
+            description="Load that is planned for over the present one. Raise it for a higher success rate at a higher "
+            "price.",
         ),
-    ] = 1.25
+    ] = 1.0
 
 
 class PresentKnower(Policy[PresentKnowerOptions]):
@@ -59,8 +59,8 @@ class PresentKnower(Policy[PresentKnowerOptions]):
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool."""
-        time_s, model = observation.snapshot.time_s, self.scenario.model
-        rates = operator_rates(model, {n: model.source(n).load.rate_at(time_s) for n in model.topology.sources})
+        time_s = observation.snapshot.time_s
+        rates = operator_rates(self.scenario.model, self._source_rates(observation))
         needs = {
             name: sum(self._need(observation, operator, rates[operator]) for operator in pool.operators)
             for name, pool in observation.pools.items()
@@ -69,13 +69,25 @@ class PresentKnower(Policy[PresentKnowerOptions]):
         sizes = within_budget(observation, {n: w for n, w in wanted.items() if not observation.pools[n].settling})
         return [_decision(pool, needs[name], sizes.get(name)) for name, pool in observation.pools.items()]
 
+    def _source_rates(self, observation: Observation) -> dict[str, float]:
+        """Those of the load; where it comes in bursts, which the load does not show, those of the last turn."""
+        model, time_s = self.scenario.model, observation.snapshot.time_s
+        rates = {name: model.source(name).load.rate_at(time_s) for name in model.topology.sources}
+        total, measured = sum(rates.values()), observation.measures.external_rate
+        if measured is None or total <= 0 or not any(source.bursts for source in model.sources.values()):
+            return rates
+        return {name: rate * measured / total for name, rate in rates.items()}
+
     def _need(self, observation: Observation, name: OperatorName, rate: float) -> float:
         """Executors for the present input, and for the backlog that is too long."""
-        record_s, state = self._steady.loads.record_s(name), observation.snapshot.operators.get(name)
+        cost = self.scenario.model.costs.get(name)
+        times = 1.0 if cost is None else cost.rate_at(observation.snapshot.time_s)
+        record_s, state = self._steady.loads.record_s(name) * times, observation.snapshot.operators.get(name)
         work, queued = rate * record_s, (state.queued or 0) if state is not None else 0
         late = max(0.0, queued * record_s - work * self._latency_s)
-        steady = self._steady.size(name, rate, self._steady.latency_s(name) / self.options.headroom)
-        return max(steady, work + late / self._latency_s)
+        headroom = self.options.headroom
+        steady = self._steady.size(name, rate * headroom, self._steady.latency_s(name), times)
+        return max(steady, headroom * (work + late / self._latency_s))
 
     def _kept(self, pool: PoolName, wanted: float, time_s: float) -> float:
         recent = self._wanted.setdefault(pool, deque())
@@ -91,11 +103,12 @@ def present_knower(scenario: Scenario) -> type[PresentKnower]:
 
 
 class FrontierPoint(msgspec.Struct, frozen=True):
-    """What one headroom paid and achieved."""
+    """What one headroom paid and achieved, and the sizes that it wanted over time."""
 
     headroom: float
     executor_seconds: float
     success_rate: float
+    sizes: Sizes = {}
 
     @property
     def is_met(self) -> bool:
@@ -106,8 +119,9 @@ def causal_frontier(scenario: Scenario, seed: int = 0, headrooms: Iterable[float
     """One run for each headroom: success against cost without knowledge of the future."""
     policy, points = present_knower(scenario), []
     for headroom in headrooms:
-        result = simulate(scenario, policy, {"headroom": headroom}, seed=seed)
-        points.append(FrontierPoint(headroom, result.executor_seconds, result.success_rate or 0.0))
+        recorded = RecordedSizes()
+        result = simulate(scenario, policy, {"headroom": headroom}, seed=seed, listeners=[recorded])
+        points.append(FrontierPoint(headroom, result.executor_seconds, result.success_rate or 0.0, recorded.sizes))
     return points
 
 

@@ -28,12 +28,15 @@ class SteadySizes:
         parts = [sla.latency_s / len(sla.path or operators) for sla in goal.slas if sla.operator is None]
         return min((*own, *parts), default=math.inf)
 
-    def _size(self, name: OperatorName, rate: float, latency_s: float) -> int:
-        """The fewest executors that keep `latency_s` at `rate`; if none do, those that come near to the least one."""
+    def _size(self, name: OperatorName, rate: float, latency_s: float, cost: float = 1.0) -> int:
+        """The fewest executors that keep `latency_s` at `rate`; if none do, those that come near to the least one.
+
+        Records take `cost` times as long as usual.
+        """
         least, most = self._scenario.goal.budget.bounds([name])
-        if rate <= 0:
+        if rate * cost <= 0:
             return least
-        queue = self._queue(name, rate)
+        queue = self._queue(name, rate, cost)
         fewest, best = max(least, queue.fewest()), min(most, queue.best(least))
         if fewest >= best:
             return int(best)
@@ -42,9 +45,9 @@ class SteadySizes:
             size += 1
         return size
 
-    def _queue(self, name: OperatorName, rate: float) -> QueueModel:
+    def _queue(self, name: OperatorName, rate: float, cost: float) -> QueueModel:
         serving, operator = self._scenario.model.operator(name), self._scenario.model.topology.operators[name]
-        service_rate = 1 / self.loads.record_s(name)
+        service_rate = 1 / (self.loads.record_s(name) * cost)
         fixed_s, per_task_s = seconds(serving.batches.fixed, "fixed"), seconds(serving.batches.per_task, "per_task")
         if serving.queues == "batches" and fixed_s + per_task_s > 0:
             tasks = serving.batches.tasks or (operator.substream_count if operator.keyed else None)

@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 
 from rheostat.errors import RheostatError
-from rheostat.experiments.clairvoyant.best_schedule import TARGET
+from rheostat.experiments.clairvoyant.schedule import TARGET
 from rheostat.experiments.comparison.compared_run import ComparedRun
 from rheostat.experiments.comparison.figures import Entry, entry_of
-from rheostat.experiments.comparison.job_pool import Failure, run_jobs
+from rheostat.experiments.comparison.job_pool import JobFailure, run_jobs
 from rheostat.experiments.comparison.job_store import JobStore
-from rheostat.experiments.comparison.jobs import Job, PolicyJob, ReferenceJob
+from rheostat.experiments.comparison.jobs import Job, PolicyJob, ReferenceJob, References
 from rheostat.experiments.comparison.pareto import pareto_front
 from rheostat.experiments.comparison.plants import plant_called
 from rheostat.experiments.comparison.policy_choice import with_training
 from rheostat.experiments.comparison.ranking import RankedPolicy, ranks, summary
-from rheostat.experiments.comparison.references import BEST_SCHEDULE, REFERENCES, Reference
+from rheostat.experiments.comparison.references import LOWER_BOUND, Reference
 from rheostat.experiments.comparison.scenario_choice import ChosenScenario, ScenarioChoice
 from rheostat.experiments.comparison.tuning import Options, best_options, tuning_jobs
 from rheostat.experiments.feasibility import why_it_cannot_be_met
@@ -113,16 +113,18 @@ class _Work:
         self._store, self._progress = store, progress
         self._processes = request.processes if plant_called(request.plant).parallel else 1
         self.failed: list[FailedJob] = []
-        self.done = self.reused = self._known = 0
+        self._known: set[str] = set()
+        self.done = self.reused = 0
 
     def do(self, jobs: Iterable[Job]) -> None:
-        wanted = {job.key: job for job in jobs}
+        """Each job once, however often it is asked for."""
+        wanted = {job.key: job for job in jobs if job.key not in self._known}
         missing = [job for job in wanted.values() if job not in self._store]
-        self._known += len(wanted)
+        self._known |= wanted.keys()
         self.reused += len(wanted) - len(missing)
         self._count(len(wanted) - len(missing))
         for job, result in run_jobs(missing, self._processes):
-            if isinstance(result, Failure):
+            if isinstance(result, JobFailure):
                 self.failed.append(FailedJob(job.name, result.why))
             else:
                 self._store.add(job, result)
@@ -133,13 +135,14 @@ class _Work:
         results = [self._store[job] for job in jobs if job in self._store]
         return [result for result in results if isinstance(result, ComparedRun)]
 
-    def references(self, jobs: Iterable[ReferenceJob]) -> dict[str, Reference]:
-        results = {job.kind: self._store[job] for job in jobs if job in self._store}
-        return {kind: result for kind, result in results.items() if isinstance(result, Reference)}
+    def references(self, job: ReferenceJob | None) -> References:
+        """Empty if the search failed, or was not asked for."""
+        result = self._store[job] if job is not None and job in self._store else {}
+        return result if isinstance(result, dict) else {}
 
     def _count(self, jobs: int) -> None:
         self.done += jobs
-        self._progress(self.done, self._known)
+        self._progress(self.done, len(self._known))
 
 
 @dataclass
@@ -158,16 +161,13 @@ class _DefaultJobs:
     request: ComparisonRequest
     groups: list[_Group] = field(default_factory=list)
     candidates: list[list[tuple[Options, list[PolicyJob]]]] = field(default_factory=list)
-    references: list[ReferenceJob] = field(default_factory=list)
+    search: ReferenceJob | None = None
     not_run: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         request = self.request
         if request.reference_runs and plant_called(request.plant).references:
-            self.references = [
-                ReferenceJob(chosen=self.chosen, kind=kind, seed=request.seeds[0], runs=request.reference_runs)
-                for kind in REFERENCES
-            ]
+            self.search = ReferenceJob(chosen=self.chosen, seed=request.seeds[0], runs=request.reference_runs)
         for policy in request.policies:
             if (why := _why_not(self.chosen, policy, request.plant)) is not None:
                 self.not_run[policy] = why
@@ -180,7 +180,8 @@ class _DefaultJobs:
     def jobs(self) -> list[Job]:
         """Those that take longest first, so that no process is left with them at the end."""
         tuning = [job for tried in self.candidates for _, jobs in tried for job in jobs]
-        return [*self.references, *(job for group in self.groups for job in group.jobs), *tuning]
+        search: list[Job] = [] if self.search is None else [self.search]
+        return [*search, *(job for group in self.groups for job in group.jobs), *tuning]
 
 
 class _TunedJobs:
@@ -227,7 +228,7 @@ def _why_not(chosen: ChosenScenario, policy: str, plant: str) -> str | None:
 
 
 def _compared(default: _DefaultJobs, groups: Sequence[_Group], work: _Work) -> ComparedScenario:
-    scenario, references = default.chosen.scenario, work.references(default.references)
+    scenario, references = default.chosen.scenario, work.references(default.search)
     results = [(group.options, runs) for group in groups if (runs := work.runs(group.jobs))]
     whose, cost = _cost_reference(references, [runs for _, runs in results])
     entries = _with_front([entry_of(runs, options, cost) for options, runs in results])
@@ -238,7 +239,7 @@ def _compared(default: _DefaultJobs, groups: Sequence[_Group], work: _Work) -> C
         duration_s=scenario.duration_s,
         sla="; ".join(map(str, slas)),
         latency_limit_s=(scenario.goal.end_to_end or slas[0]).latency_s,
-        cannot_be_met=(*why_it_cannot_be_met(scenario), *_no_schedule(references)),
+        cannot_be_met=(*why_it_cannot_be_met(scenario), *_no_schedule(references, entries)),
         not_run=default.not_run,
         references=references,
         cost_reference=whose,
@@ -247,27 +248,30 @@ def _compared(default: _DefaultJobs, groups: Sequence[_Group], work: _Work) -> C
     )
 
 
-def _no_schedule(references: dict[str, Reference]) -> tuple[str, ...]:
-    best = references[BEST_SCHEDULE].best if BEST_SCHEDULE in references else None
-    if best is None or best.is_met:
+def _no_schedule(references: References, entries: Sequence[Entry]) -> tuple[str, ...]:
+    """That nothing met the SLA, neither a reference nor a policy."""
+    found = [reference.best for reference in references.values() if reference.kind != LOWER_BOUND]
+    best = max((point.success_rate or 0.0 for point in found if point is not None), default=None)
+    if best is None or best >= TARGET or any(entry.success >= TARGET for entry in entries):
         return ()
-    met = f"{100 * (best.success_rate or 0.0):.1f} %"
-    return (f"the best schedule found, with the future known, meets the SLA in {met} of the windows",)
+    return (
+        f"nothing that was tried with the future known meets the SLA in more than {100 * best:.1f} % of the windows",
+    )
 
 
-def _cost_reference(
-    references: dict[str, Reference], groups: Sequence[Sequence[ComparedRun]]
-) -> tuple[str | None, float | None]:
-    """The best schedule; where there are no references, the cheapest policy that meets the SLA."""
-    if references:
-        best = references[BEST_SCHEDULE].best if BEST_SCHEDULE in references else None
-        return ("the best schedule", best.executor_seconds) if best is not None and best.is_met else (None, None)
-    entries = [entry_of(runs, {}, None) for runs in groups]
-    met = [entry for entry in entries if entry.success >= TARGET]
+def _cost_reference(references: References, groups: Sequence[Sequence[ComparedRun]]) -> tuple[str | None, float | None]:
+    """The cheapest reference that meets the SLA: the best schedule, unless none was found that does or that is cheaper
+    than the others. If no reference meets it, the cheapest policy that does."""
+    met = [
+        (best.executor_seconds, f"the {kind.replace('_', ' ')}")
+        for kind, reference in references.items()
+        if kind != LOWER_BOUND and (best := reference.best) is not None and best.is_met
+    ]
     if not met:
-        return None, None
-    cheapest = min(met, key=lambda entry: entry.cost)
-    return f"{cheapest.policy}, the cheapest that meets the SLA", cheapest.cost
+        entries = [entry_of(runs, {}, None) for runs in groups]
+        met = [(e.cost, f"{e.policy}, the cheapest that meets the SLA") for e in entries if e.success >= TARGET]
+    cost, whose = min(met, default=(None, None))
+    return whose, cost
 
 
 def _with_front(entries: Sequence[Entry]) -> list[Entry]:

@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
@@ -19,13 +19,13 @@ from rheostat.errors import RheostatError
 from rheostat.experiments.comparison.jobs import Job, JobResult
 
 
-class Failure(NamedTuple):
+class JobFailure(NamedTuple):
     """Why a job has no result."""
 
     why: str
 
 
-def run_jobs(jobs: Sequence[Job], processes: int) -> Iterator[tuple[Job, JobResult | Failure]]:
+def run_jobs(jobs: Sequence[Job], processes: int) -> Iterator[tuple[Job, JobResult | JobFailure]]:
     """In any order. With one process they run in this one, in their order."""
     if processes == 1 or len(jobs) < 2:
         for job in jobs:
@@ -38,27 +38,25 @@ def run_jobs(jobs: Sequence[Job], processes: int) -> Iterator[tuple[Job, JobResu
         with _without_interrupts():
             futures = {pool.submit(_attempt, job): job for job in jobs}
         for future in as_completed(futures):
-            yield futures[future], _outcome(future)
+            yield futures[future], future.result()
+    except BrokenProcessPool:
+        raise RheostatError(
+            "a process of the comparison ended abruptly, perhaps for lack of memory: the same command resumes, with "
+            f"fewer --processes than {processes} it needs less"
+        ) from None
     finally:
         writer.close()
         pool.shutdown(cancel_futures=True)
         reader.close()
 
 
-def _attempt(job: Job) -> JobResult | Failure:
+def _attempt(job: Job) -> JobResult | JobFailure:
     try:
         return job.run()
     except RheostatError as error:
-        return Failure(str(error))
+        return JobFailure(str(error))
     except Exception as error:
-        return Failure(f"{type(error).__name__}: {error}")
-
-
-def _outcome(future: Future[JobResult | Failure]) -> JobResult | Failure:
-    try:
-        return future.result()
-    except BrokenProcessPool:
-        return Failure("a worker process ended abruptly, perhaps for lack of memory: resume with fewer --processes")
+        return JobFailure(f"{type(error).__name__}: {error}")
 
 
 @contextmanager

@@ -12,8 +12,7 @@ import msgspec
 
 from rheostat.errors import ConfigError
 from rheostat.experiments.comparison.compared_run import ComparedRun
-from rheostat.experiments.comparison.jobs import Job, JobResult, PolicyJob
-from rheostat.experiments.comparison.references import Reference
+from rheostat.experiments.comparison.jobs import Job, JobResult, PolicyJob, References
 from rheostat.filelock import FileLock
 
 
@@ -22,7 +21,7 @@ class StoredJob(msgspec.Struct, frozen=True, omit_defaults=True):
 
     key: str
     run: ComparedRun | None = None
-    reference: Reference | None = None
+    references: References | None = None
 
 
 class JobStore:
@@ -52,7 +51,7 @@ class JobStore:
 
     def __getitem__(self, job: Job) -> JobResult:
         stored = self._stored[job.key]
-        result = stored.run if stored.run is not None else stored.reference
+        result = stored.run if stored.run is not None else stored.references
         if result is None:
             raise KeyError(job.name)
         if isinstance(job, PolicyJob) and isinstance(result, ComparedRun):
@@ -61,7 +60,7 @@ class JobStore:
 
     def add(self, job: Job, result: JobResult) -> None:
         stored = (
-            StoredJob(job.key, run=result) if isinstance(result, ComparedRun) else StoredJob(job.key, reference=result)
+            StoredJob(job.key, run=result) if isinstance(result, ComparedRun) else StoredJob(job.key, references=result)
         )
         os.write(self._file.fileno(), msgspec.json.encode(stored) + b"\n")
         self._stored[job.key] = stored

@@ -13,7 +13,7 @@ import rheostat
 from rheostat.experiments.comparison.compared_run import ComparedRun
 from rheostat.experiments.comparison.plants import PLANTS, SPARK
 from rheostat.experiments.comparison.policy_choice import with_training
-from rheostat.experiments.comparison.references import Reference, find_reference
+from rheostat.experiments.comparison.references import Reference, find_references
 from rheostat.experiments.comparison.scenario_choice import ChosenScenario
 from rheostat.experiments.comparison.thinned_series import thinned
 
@@ -22,6 +22,10 @@ _MAKE_RUNS = ("action_counts", "jobs", "policy_choice", "references", "simulated
 """Modules of this folder on which the result of a job depends; the others only present it."""
 
 _ONLY_ON_SPARK = ("spark", "workloads", "experiments/on_spark")
+
+
+References = dict[str, Reference]
+"""By kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,31 +57,34 @@ class PolicyJob:
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceJob:
-    """The search for one reference; `runs` limits it."""
+    """The search for all references of a scenario; `runs` limits it."""
 
     chosen: ChosenScenario
-    kind: str
     seed: int
     runs: int
 
     @property
     def key(self) -> str:
-        return _key(self.chosen.digest, self.kind, self.seed, self.runs)
+        return _key(self.chosen.digest, "references", self.seed, self.runs)
 
     @property
     def name(self) -> str:
-        return f"{self.chosen.name}: {self.kind.replace('_', ' ')}"
+        return f"{self.chosen.name}: references"
 
-    def run(self) -> Reference:
-        found = find_reference(self.chosen.scenario, self.kind, self.seed, self.runs)
-        if found.run is None:
-            return found
-        run = msgspec.structs.replace(found.run, series=thinned(found.run.series))
-        return msgspec.structs.replace(found, run=run)
+    def run(self) -> References:
+        found = find_references(self.chosen.scenario, self.seed, self.runs)
+        return {kind: _with_thin_series(reference) for kind, reference in found.items()}
 
 
 Job = PolicyJob | ReferenceJob
-JobResult = ComparedRun | Reference
+JobResult = ComparedRun | References
+
+
+def _with_thin_series(reference: Reference) -> Reference:
+    if reference.run is None:
+        return reference
+    run = msgspec.structs.replace(reference.run, series=thinned(reference.run.series))
+    return msgspec.structs.replace(reference, run=run)
 
 
 def _key(*parts: Any) -> str:

@@ -6,9 +6,12 @@ from difflib import get_close_matches
 _MOST = 3
 
 
-def near_names(word: str, known: Mapping[str, str]) -> str:
-    """`did you mean drs or ds2?`, or all that are known; `known` has what to show for each name."""
-    near = [known[name] for name in get_close_matches(word, sorted(known), n=_MOST)]
-    if near:
-        return f"did you mean {' or '.join(near)}?"
-    return f"known: {', '.join(sorted(known.values()))}" if known else "none is known"
+def near_names(word: str, *known: Mapping[str, str]) -> str:
+    """`did you mean drs or ds2?`, from the first mapping that has near names; or all names of the last one.
+
+    Mappings have what to show for each name.
+    """
+    for names in known:
+        if near := [names[name] for name in get_close_matches(word, sorted(names), n=_MOST)]:
+            return f"did you mean {' or '.join(near)}?"
+    return f"known: {', '.join(sorted(known[-1].values()))}" if known[-1] else "none is known"

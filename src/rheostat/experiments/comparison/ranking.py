@@ -11,7 +11,7 @@ from statistics import fmean, median
 
 import msgspec
 
-from rheostat.experiments.clairvoyant.best_schedule import TARGET
+from rheostat.experiments.clairvoyant.schedule import TARGET
 from rheostat.experiments.comparison.figures import COST_RATIO, Entry
 
 

@@ -4,15 +4,13 @@
 present load is known, for several headrooms), and `lower_bound`, which nothing that meets the SLA stays below.
 """
 
-from collections.abc import Callable, Mapping
-
 import msgspec
 
-from rheostat.experiments.clairvoyant.best_schedule import RUNS, TARGET, best_schedule
+from rheostat.experiments.clairvoyant.best_schedule import RUNS, best_schedule
 from rheostat.experiments.clairvoyant.fixed_sizes import cheapest_fixed
 from rheostat.experiments.clairvoyant.lower_bound import lower_bound
 from rheostat.experiments.clairvoyant.present_knower import causal_frontier
-from rheostat.experiments.clairvoyant.schedule import Schedule
+from rheostat.experiments.clairvoyant.schedule import TARGET, Schedule
 from rheostat.experiments.comparison.compared_run import ComparedRun
 from rheostat.experiments.comparison.simulated_run import run_on_simulator
 from rheostat.experiments.scenario import Scenario
@@ -57,44 +55,27 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
         return max(self.points, key=lambda point: point.success_rate or 0.0, default=None)
 
 
-def find_reference(scenario: Scenario, kind: str, seed: int, runs: int) -> Reference:
-    """Find it by simulation with `seed`; `runs` limits the search for the best schedule."""
-    return _FINDERS[kind](scenario, seed, runs)
-
-
-def _best_schedule(scenario: Scenario, seed: int, runs: int) -> Reference:
-    found = best_schedule(scenario, seed, runs=runs)
-    run = run_on_simulator(scenario, Schedule, {"sizes": found.sizes}, setting="reference", seed=seed)
-    point = ReferencePoint(found.executor_seconds, found.success_rate, f"of {found.runs} schedules tried")
-    return Reference(kind=BEST_SCHEDULE, points=(point,), run=run)
-
-
-def _cheapest_fixed(scenario: Scenario, seed: int, runs: int) -> Reference:
-    found = cheapest_fixed(scenario, (seed,))
-    sizes = ", ".join(f"{name} {size}" for name, size in found.sizes.items())
-    return Reference(kind=CHEAPEST_FIXED, points=(ReferencePoint(found.executor_seconds, found.success_rate, sizes),))
-
-
-def _present_knower(scenario: Scenario, seed: int, runs: int) -> Reference:
-    points = causal_frontier(scenario, seed)
-    return Reference(
-        kind=PRESENT_KNOWER,
-        points=tuple(
-            ReferencePoint(each.executor_seconds, each.success_rate, f"headroom {each.headroom:g}") for each in points
-        ),
-    )
-
-
-def _lower_bound(scenario: Scenario, seed: int, runs: int) -> Reference:
+def find_references(scenario: Scenario, seed: int, runs: int) -> dict[str, Reference]:
+    """All of them by kind, found by simulation with `seed`; `runs` limits the search for the best schedule."""
+    fixed, frontier = cheapest_fixed(scenario, (seed,)), causal_frontier(scenario, seed)
+    found = best_schedule(scenario, seed, runs=runs, fixed=fixed, frontier=frontier)
     bound_s = lower_bound(scenario).executor_seconds
-    return Reference(kind=LOWER_BOUND, points=() if bound_s is None else (ReferencePoint(bound_s),))
-
-
-_FINDERS: Mapping[str, Callable[[Scenario, int, int], Reference]] = {
-    BEST_SCHEDULE: _best_schedule,
-    CHEAPEST_FIXED: _cheapest_fixed,
-    PRESENT_KNOWER: _present_knower,
-    LOWER_BOUND: _lower_bound,
-}
-
-REFERENCES = tuple(_FINDERS)
+    tried = f"of {found.runs} schedules tried"
+    sizes = ", ".join(f"{name} {size}" for name, size in fixed.sizes.items())
+    references = [
+        Reference(
+            kind=BEST_SCHEDULE,
+            points=(ReferencePoint(found.executor_seconds, found.success_rate, tried),),
+            run=run_on_simulator(scenario, Schedule, found.options, setting="reference", seed=seed),
+        ),
+        Reference(kind=CHEAPEST_FIXED, points=(ReferencePoint(fixed.executor_seconds, fixed.success_rate, sizes),)),
+        Reference(
+            kind=PRESENT_KNOWER,
+            points=tuple(
+                ReferencePoint(each.executor_seconds, each.success_rate, f"headroom {each.headroom:g}")
+                for each in frontier
+            ),
+        ),
+        Reference(kind=LOWER_BOUND, points=() if bound_s is None else (ReferencePoint(bound_s),)),
+    ]
+    return {reference.kind: reference for reference in references}

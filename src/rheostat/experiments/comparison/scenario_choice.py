@@ -64,11 +64,9 @@ def _files(path: Path) -> list[Path]:
 
 
 def _near(path: Path) -> str:
-    """Files with a similar name in the same folder and below `scenarios`."""
-    there = [*path.parent.glob("*.toml"), *Path("scenarios").rglob("*.toml")]
-    if not there:
-        return "give a TOML file, or a folder of them"
-    return near_names(path.stem, {each.stem: str(each) for each in there})
+    """Files with a similar name in the same folder, or else below `scenarios`."""
+    folders = [path.parent.glob("*.toml"), Path("scenarios").rglob("*.toml")]
+    return near_names(path.stem, *({each.stem: str(each) for each in there} for there in folders))
 
 
 def _choose(path: Path, traces: Path | None) -> ChosenScenario:

@@ -8,35 +8,36 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from rheostat.experiments.clairvoyant.best_schedule import TARGET
+from rheostat.experiments.clairvoyant.schedule import TARGET
 from rheostat.experiments.comparison.compared_run import ComparedRun
 from rheostat.experiments.comparison.jobs import PolicyJob
+from rheostat.experiments.comparison.policy_choice import is_usable
 from rheostat.experiments.comparison.scenario_choice import ChosenScenario
 from rheostat.experiments.comparison.tuning_grids import GRIDS, TUNING_SEEDS
+from rheostat.sla import Goal
 
 Options = dict[str, Any]
 
 
-def candidates(policy: str) -> list[Options]:
-    """The default setting, and those of the grid."""
+def candidates(goal: Goal, policy: str) -> list[Options]:
+    """The default setting, and those of the grid that can be used for the goal."""
     found: list[Options] = [{}]
-    found += [dict(options) for options in GRIDS.get(policy, ()) if dict(options) not in found]
+    for options in map(dict, GRIDS.get(policy, ())):
+        if options not in found and is_usable(goal, policy, options):
+            found.append(options)
     return found
 
 
 def tuning_jobs(chosen: ChosenScenario, policy: str, plant: str) -> list[tuple[Options, list[PolicyJob]]]:
     """The runs of each candidate; none if there is no choice."""
-    if len(candidates(policy)) < 2:
-        return []
+    tried = candidates(chosen.scenario.goal, policy)
+    return [(options, _jobs(chosen, policy, plant, options)) for options in tried] if len(tried) > 1 else []
+
+
+def _jobs(chosen: ChosenScenario, policy: str, plant: str, options: Options) -> list[PolicyJob]:
     return [
-        (
-            options,
-            [
-                PolicyJob(chosen=chosen, policy=policy, setting="tuning", seed=seed, plant=plant, options=options)
-                for seed in TUNING_SEEDS
-            ],
-        )
-        for options in candidates(policy)
+        PolicyJob(chosen=chosen, policy=policy, setting="tuning", seed=seed, plant=plant, options=options)
+        for seed in TUNING_SEEDS
     ]
 
 

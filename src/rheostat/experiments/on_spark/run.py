@@ -1,5 +1,6 @@
 """Run on Spark: one scenario under one policy on an embedded Spark cluster, with the figures of a comparison."""
 
+import logging
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -40,7 +41,7 @@ from rheostat.spark.target import FAST_START_SETTINGS, SparkTarget
 
 DYNAMIC_ALLOCATION = "spark-dra"
 STATIC = "static"
-PEAK_UTILISATION = 0.75
+PEAK_UTILISATION = 0.6
 """Of executors that are provisioned for the peak. Micro-batches take a part of the time for themselves."""
 
 RUN_SETTINGS = FAST_START_SETTINGS | {"spark.executor.memory": "512m"}
@@ -150,7 +151,22 @@ def _session(cluster: EmbeddedCluster, setup: Setup, policy: str, options: Mappi
     with ExitStack() as stack:
         with spark_output_to(cluster.logs / "driver.log"):
             spark = stack.enter_context(target.open(setup.scenario.name))
+        stack.enter_context(_warnings_to(cluster.logs / "rheostat.log"))
         yield spark
+
+
+@contextmanager
+def _warnings_to(file: Path) -> Iterator[None]:
+    """Warnings of the control loop, which many runs in a row repeat, go to `file` within the block."""
+    logger, handler = logging.getLogger("rheostat"), logging.FileHandler(file)
+    propagated, logger.propagate = logger.propagate, False
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagated
+        handler.close()
 
 
 def _dynamic_allocation(options: Mapping[str, Any]) -> SparkDraOptions:

@@ -23,6 +23,8 @@ RECORD = "id long, value long"
 _COUNTED = f"{RECORD}, {COUNT} long"
 _INPUT = f"entered timestamp, {RECORD}"
 _START_FILE = "load-started"
+_TICK_S = 0.4
+"""A file for each tick: more of them make each batch dearer, fewer let records wait before they can be read."""
 
 
 class SparkScenario:
@@ -45,14 +47,15 @@ class SparkScenario:
     def feeders(self) -> list[Feeder]:
         """One for each source, which writes the load of the scenario; as in the simulator, by the seed."""
         return [
-            Feeder(self._input(name), source.load, self._maker(name), rng=self._rng(name) if source.scv else None)
+            Feeder(self._input(name), source.load, self._maker(name), _TICK_S, self._rng(name) if source.scv else None)
             for name, source in self._sources()
         ]
 
     def trickle(self, rate: float) -> list[Feeder]:
         """One for each source, which writes `rate` records per second that are not part of the run."""
         return [
-            Feeder(self._input(name), Constant(rate), self._maker(name, warm_up=True)) for name, _ in self._sources()
+            Feeder(self._input(name), Constant(rate), self._maker(name, warm_up=True), _TICK_S)
+            for name, _ in self._sources()
         ]
 
     def note_start(self, start_s: float) -> None:

@@ -15,10 +15,13 @@ from rheostat.sim.engine.tables import codes
 from rheostat.sla import SLA
 
 _SLOT_S = 0.1
+_MOST_SLOTS = 100
+"""Of a window: windows longer than ten seconds are judged less often than ten times a second."""
 _INTERVAL_S = 1.0
 
-Slot = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""One slot of a window, per substream: sum of latencies, completions, age of the oldest waiting record."""
+Slot = tuple[np.ndarray, np.ndarray, Callable[[], np.ndarray]]
+"""One slot of a window, per substream: sum of latencies, completions, and a function for the age of the oldest waiting
+record, which takes long to find in a long backlog and matters only if nothing was completed in the window."""
 
 
 class Scoreboard:
@@ -49,7 +52,7 @@ class Scoreboard:
             self._degradation_intervals += 1
 
     def _watch(self, sla: SLA) -> WindowedSuccess:
-        slot_s = sla.window_s / math.ceil(sla.window_s / _SLOT_S - 1e-9)
+        slot_s = sla.window_s / min(_MOST_SLOTS, math.ceil(sla.window_s / _SLOT_S - 1e-9))
         slot = _path_slot(self._cluster, sla.path) if sla.path else _slot(self._cluster, sla.operator)
         success = WindowedSuccess(sla.latency_s, sla.window_s, slot_s, len(slot()[0]))
         self._repeat(slot_s, lambda: success.add_slot(*slot()))
@@ -72,7 +75,8 @@ def _slot(cluster: Cluster, operator: OperatorName | None) -> Callable[[], Slot]
     Substreams are not distinguished where a merge allows their records on any executor.
     """
     if operator is None:
-        return _since(lambda: _topology_totals(cluster))
+        oldest = _OldestRecord(cluster)
+        return _since(lambda: _topology_totals(cluster, oldest))
     watched = cluster.model.topology.operators[operator]
     if watched.keyed and watched.merge is None:
         return _since(lambda: _substream_totals(cluster, operator))
@@ -92,17 +96,33 @@ def _since(totals: Callable[[], Slot]) -> Callable[[], Slot]:
     return difference
 
 
-def _topology_totals(cluster: Cluster) -> Slot:
-    world, roots = cluster.state.world[0], cluster.state.roots
-    entries = roots.entry[roots.pending > 0]
-    oldest = cluster.now_s - entries.min() if len(entries) else 0.0
-    return np.array([world.latency_sum]), np.array([world.left]), np.array([oldest])
+def _topology_totals(cluster: Cluster, oldest: "_OldestRecord") -> Slot:
+    world = cluster.state.world[0]
+    return np.array([world.latency_sum]), np.array([world.left]), oldest
+
+
+class _OldestRecord:
+    """The age of the oldest record in the topology. It stays the oldest until it is done, so it is looked for once."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._index, self._entry_s = 0, -1.0
+
+    def __call__(self) -> np.ndarray:
+        roots = self._cluster.state.roots
+        entries_s, pending = roots.entry, roots.pending
+        if not (len(pending) and pending[self._index] > 0 and entries_s[self._index] == self._entry_s):
+            waiting = np.flatnonzero(pending > 0)
+            if not len(waiting):
+                return np.zeros(1)
+            self._index = int(waiting[np.argmin(entries_s[waiting])])
+            self._entry_s = float(entries_s[self._index])
+        return np.array([self._cluster.now_s - self._entry_s])
 
 
 def _operator_totals(cluster: Cluster, name: OperatorName) -> Slot:
     row = cluster.row(name)
-    oldest = oldest_waiting_s(cluster, name)
-    return np.array([row.latency_sum]), np.array([row.completed]), np.array([oldest])
+    return np.array([row.latency_sum]), np.array([row.completed]), lambda: np.array([oldest_waiting_s(cluster, name)])
 
 
 def oldest_waiting_s(cluster: Cluster, name: OperatorName) -> float:
@@ -124,8 +144,11 @@ def oldest_waiting_s(cluster: Cluster, name: OperatorName) -> float:
 
 def _substream_totals(cluster: Cluster, name: OperatorName) -> Slot:
     rows = cluster.state.substreams[cluster.substreams(name)]
-    waits = rows.head != codes.NONE
-    oldest = np.where(waits, cluster.now_s - cluster.state.tuples.arrival[np.where(waits, rows.head, 0)], 0.0)
+
+    def oldest() -> np.ndarray:
+        waits = rows.head != codes.NONE
+        return np.where(waits, cluster.now_s - cluster.state.tuples.arrival[np.where(waits, rows.head, 0)], 0.0)
+
     return rows.latency.copy(), rows.completed.copy(), oldest
 
 
@@ -137,6 +160,6 @@ def _path_slot(cluster: Cluster, path: tuple[OperatorName, ...]) -> Callable[[],
         parts = [slot() for slot in slots]
         mean = sum(latency / np.maximum(count, 1) for latency, count, _ in parts)
         completed = parts[-1][1]
-        return mean * completed, completed, sum((oldest for _, _, oldest in parts), np.zeros(1))
+        return mean * completed, completed, lambda: sum((oldest() for _, _, oldest in parts), np.zeros(1))
 
     return along

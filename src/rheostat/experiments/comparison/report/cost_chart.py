@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 
-from rheostat.experiments.clairvoyant.best_schedule import TARGET
+from rheostat.experiments.clairvoyant.schedule import TARGET
 from rheostat.experiments.comparison.figures import Entry
 from rheostat.experiments.comparison.references import (
     BEST_SCHEDULE,
@@ -13,22 +14,29 @@ from rheostat.experiments.comparison.references import (
     Reference,
 )
 from rheostat.experiments.comparison.report import svg
-from rheostat.experiments.comparison.report.svg import Point, Scale
+from rheostat.experiments.comparison.report.svg import AxisScale, Point
 
 _WIDTH, _HEIGHT = 960.0, 400.0
 _X, _Y = (56.0, 930.0), (350.0, 24.0)
 _SAME = 5.0
 """Points so near to each other share a label."""
 
-_LETTER, _LINE = 6.1, 13.0
-"""Width and height of a label's letters."""
+_LETTER = 6.1
+"""Width of a letter."""
+
+_SHIFTS = (-7.0, 9.0, -20.0, 22.0, -33.0, 35.0)
+"""Of a label against its point: first just above the lines that meet there."""
 
 _LOWEST_SUCCESS_STEP = 0.1
 _ROOM = 0.06
 
 
 def cost_chart(
-    scenario: str, entries: Sequence[Entry], references: Mapping[str, Reference], cost_of_reference: float | None
+    scenario: str,
+    entries: Sequence[Entry],
+    references: Mapping[str, Reference],
+    cost_reference: str | None,
+    cost_of_reference: float | None,
 ) -> str:
     """A picture; costs are ratios if there is something that they are ratios to."""
     if not entries:
@@ -40,19 +48,25 @@ def cost_chart(
     room = _ROOM * (max(costs) - min(costs)) or 0.1 * max(costs)
     lowest = int(min(rates) / _LOWEST_SUCCESS_STEP) * _LOWEST_SUCCESS_STEP
     chart = _CostChart(
-        Scale(max(0.0, min(costs) - room), max(costs) + room, *_X), Scale(min(lowest, 0.9), 1.0, *_Y), unit
+        AxisScale(max(0.0, min(costs) - room), max(costs) + room, *_X), AxisScale(min(lowest, 0.9), 1.0, *_Y), unit
     )
-    title = "executor-seconds over those of the reference" if cost_of_reference else "executor-seconds"
+    title = f"executor-seconds over those of {cost_reference}" if cost_of_reference else "executor-seconds"
+    for cost, success in [*((entry.cost / unit, entry.success) for entry in entries), *points]:
+        chart.avoid(cost * unit, success or 0.0)
     content = [*chart.axes(title), *chart.references(references), *chart.entries(entries)]
     return svg.drawing(_WIDTH, _HEIGHT, f"{scenario}: success against cost", content)
 
 
 @dataclass(frozen=True)
 class _CostChart:
-    x: Scale
-    y: Scale
+    x: AxisScale
+    y: AxisScale
     unit: float
     labels: "_Labels" = field(default_factory=lambda: _Labels())
+
+    def avoid(self, executor_seconds: float, success_rate: float) -> None:
+        """Put no label where this point is."""
+        self.labels.avoid(self._place(executor_seconds, success_rate))
 
     def axes(self, title: str) -> Iterator[str]:
         for value in self.x.ticks(8):
@@ -70,7 +84,7 @@ class _CostChart:
         if LOWER_BOUND in references and (bound := references[LOWER_BOUND].best) is not None:
             x = self.x(bound.executor_seconds / self.unit)
             yield svg.line(x, _Y[0], x, _Y[1], "bound")
-            yield svg.text(x + 4, _Y[0] - 6, "lower bound", class_="reference-label")
+            yield from self._labelled((x - 5, _Y[0] - 6), "lower bound", "reference-label")
         if PRESENT_KNOWER in references:
             places = [self._place(p.executor_seconds, p.success_rate) for p in references[PRESENT_KNOWER].points]
             yield svg.element("path", d=svg.path_through(sorted(places)), class_="frontier")
@@ -88,7 +102,6 @@ class _CostChart:
         groups: dict[tuple[int, int], list[Entry]] = {}
         for entry in entries:
             x, y = self._place(entry.cost, entry.success)
-            self.labels.avoid((x, y))
             groups.setdefault((round(x / _SAME), round(y / _SAME)), []).append(entry)
             yield self._mark(entry, x, y)
         several = len({entry.setting for entry in entries}) > 1
@@ -99,7 +112,7 @@ class _CostChart:
 
     def _mark(self, entry: Entry, x: float, y: float) -> str:
         class_ = "on-front" if entry.on_front else "behind"
-        title = svg.element("title", f"{entry.policy} ({entry.setting}): {100 * entry.success:.1f} %")
+        title = svg.element("title", escape(f"{entry.policy} ({entry.setting}): {100 * entry.success:.1f} %"))
         if entry.setting == "tuned":
             corners = svg.path_through([(x, y - 5), (x + 5, y + 4), (x - 5, y + 4)])
             return svg.element("path", title, d=f"{corners}Z", class_=class_)
@@ -127,7 +140,7 @@ class _Labels:
         width = _LETTER * len(label)
         places = [
             (point[0] + side * 9, point[1] + 4 + shift, "start" if side > 0 else "end")
-            for shift in (0.0, -_LINE, _LINE, -2 * _LINE, 2 * _LINE, -3 * _LINE, 3 * _LINE)
+            for shift in _SHIFTS
             for side in (1, -1)
         ]
         boxes = [

@@ -30,7 +30,9 @@ tbody th, thead th:first-child { text-align: left; } svg { width: 100%; height: 
 .note { color: var(--muted); } .warning { border-left: 4px solid var(--sla); padding-left: 0.8rem; }
 svg text { font: 11px system-ui, sans-serif; fill: var(--ink); } svg .tick { fill: var(--muted); font-size: 10px; }
 svg .executors-tick { fill: var(--executors); } svg .name { font-weight: 700; } svg .label { fill: var(--ink); }
-svg .reference-label { fill: var(--reference); } svg line, svg path { fill: none; }
+svg .reference-label { fill: var(--reference); }
+svg .label, svg .name, svg .reference-label { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; }
+svg line, svg path { fill: none; }
 svg .grid { stroke: var(--line); stroke-width: 0.6; } svg .axis { stroke: var(--muted); stroke-width: 1; }
 svg .load { fill: var(--load); stroke: none; } svg .missed { fill: var(--missed); }
 svg .executors { stroke: var(--executors); stroke-width: 1.8; } svg .latency { stroke: var(--latency);
@@ -44,7 +46,7 @@ svg .bound { stroke: var(--reference); stroke-width: 1.2; stroke-dasharray: 1 2;
 _RANKING = """In each scenario, policies that reach the target are ranked by what they cost, the others behind them by
 their success rate. The target is 99 % of the windows, or the highest success rate there if no policy reaches that.
 The mean rank is over all scenarios; a policy without a result comes last. Cost is executor-seconds over those of the
-best schedule that knows the future, where one meets the SLA."""
+best schedule that knows the future, or of the cheapest other reference where no schedule meets the SLA."""
 
 _CHARTS = """Points above and to the left are better. The line joins the policies on the Pareto front: no other one is
 both cheaper and more successful. The dashed line is at 99 %. Triangles are tuned settings."""
@@ -90,7 +92,13 @@ def _scenario(scenario: ComparedScenario) -> Iterator[str]:
     for policy, why in scenario.not_run.items():
         yield f'<p class="warning">Not run: {escape(policy)}: {escape(why)}</p>'
     yield "<h3>Success against cost</h3>"
-    yield cost_chart(scenario.name, scenario.entries, scenario.references, scenario.cost_of_reference)
+    yield cost_chart(
+        scenario.name,
+        scenario.entries,
+        scenario.references,
+        scenario.cost_reference,
+        scenario.cost_of_reference,
+    )
     yield f'<p class="note">{_CHARTS}</p>{figures_table(scenario)}<h3>Over time</h3>'
     yield run_chart(scenario.name, list(_rows(scenario)), scenario.duration_s, scenario.latency_limit_s)
 

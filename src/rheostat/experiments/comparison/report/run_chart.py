@@ -6,7 +6,7 @@ from itertools import groupby, pairwise
 
 from rheostat.duration import human
 from rheostat.experiments.comparison.report import svg
-from rheostat.experiments.comparison.report.svg import Scale
+from rheostat.experiments.comparison.report.svg import AxisScale
 from rheostat.experiments.time_series import SeriesPoint
 
 _WIDTH, _ROW, _TOP, _BOTTOM, _PANEL = 960.0, 104.0, 30.0, 34.0, 66.0
@@ -74,14 +74,17 @@ class _RunChart:
     def times(self, y: float) -> Iterator[str]:
         """The labels of the time axes, in minutes."""
         for ends in (_LEFT, _RIGHT):
-            scale = Scale(0.0, self.duration_s / _MINUTE_S, *ends)
+            scale = AxisScale(0.0, self.duration_s / _MINUTE_S, *ends)
             for minutes in scale.ticks(6):
                 yield svg.text(scale(minutes), y + 8, f"{minutes:g}", class_="tick", text_anchor="middle")
             yield svg.text((ends[0] + ends[1]) / 2, y + 23, "minutes", class_="tick", text_anchor="middle")
 
     def _load_and_executors(self, series: Sequence[SeriesPoint], upper: float, lower: float) -> Iterator[str]:
-        time = Scale(0.0, self.duration_s, *_LEFT)
-        rate, number = Scale(0.0, self.highest_rate, lower, upper), Scale(0.0, self.most_executors, lower, upper)
+        time = AxisScale(0.0, self.duration_s, *_LEFT)
+        rate, number = (
+            AxisScale(0.0, self.highest_rate, lower, upper),
+            AxisScale(0.0, self.most_executors, lower, upper),
+        )
         yield from self._frame(time, upper, lower)
         loads = [(time(point.time_s), rate(point.input_rate)) for point in series if point.input_rate is not None]
         if loads:
@@ -96,29 +99,41 @@ class _RunChart:
             yield svg.text(_LEFT[1] + 5, number(value) + 3, str(value), class_="tick executors-tick")
 
     def _latency(self, series: Sequence[SeriesPoint], upper: float, lower: float) -> Iterator[str]:
-        time = Scale(0.0, self.duration_s, *_RIGHT)
-        latency = Scale(0.0, _HIGHEST_LATENCY * self.latency_limit_s, lower, upper)
+        time = AxisScale(0.0, self.duration_s, *_RIGHT)
+        latency = AxisScale(0.0, _HIGHEST_LATENCY * self.latency_limit_s, lower, upper)
         for start_s, end_s in _missed(series):
             width = max(0.5, time(end_s) - time(start_s))
             yield svg.element("rect", x=time(start_s), y=upper, width=width, height=lower - upper, class_="missed")
         yield from self._frame(time, upper, lower)
         limit = latency(self.latency_limit_s)
         yield svg.line(*(_RIGHT[0], limit), *(_RIGHT[1], limit), "sla")
-        known = groupby(series, lambda point: point.latency_s is not None)
-        for has_latency, points in known:
-            if has_latency:
-                places = [(time(point.time_s), latency(point.latency_s or 0.0)) for point in points]
-                yield svg.element("path", d=svg.path_through(places), class_="latency")
+        for points in _joined(series, _HIGHEST_LATENCY * self.latency_limit_s):
+            places = [(time(point.time_s), latency(point.latency_s or 0.0)) for point in points]
+            yield svg.element("path", d=svg.path_through(places), class_="latency")
         for times in (0.0, 1.0, _HIGHEST_LATENCY):
             value = times * self.latency_limit_s
             label = f"≥ {human(value)}" if times == _HIGHEST_LATENCY else human(value)
             yield svg.text(_RIGHT[0] - 5, latency(value) + 3, label, class_="tick", text_anchor="end")
 
-    def _frame(self, time: Scale, upper: float, lower: float) -> Iterator[str]:
+    def _frame(self, time: AxisScale, upper: float, lower: float) -> Iterator[str]:
         yield svg.line(time.start, lower, time.end, lower, "axis")
-        for minutes in Scale(0.0, self.duration_s / _MINUTE_S, time.start, time.end).ticks(6):
+        for minutes in AxisScale(0.0, self.duration_s / _MINUTE_S, time.start, time.end).ticks(6):
             x = time(minutes * _MINUTE_S)
             yield svg.line(x, upper, x, lower, "grid")
+
+
+def _joined(series: Sequence[SeriesPoint], gap_s: float) -> Iterator[list[SeriesPoint]]:
+    """The points with a latency, in groups between which none completed for longer than `gap_s`."""
+    group: list[SeriesPoint] = []
+    for point in series:
+        if point.latency_s is None:
+            continue
+        if group and point.time_s - group[-1].time_s > gap_s:
+            yield group
+            group = []
+        group.append(point)
+    if group:
+        yield group
 
 
 def _missed(series: Sequence[SeriesPoint]) -> Iterator[tuple[float, float]]:

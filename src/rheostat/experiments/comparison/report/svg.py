@@ -50,7 +50,7 @@ def steps_through(points: Sequence[Point]) -> list[Point]:
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisScale:
     """From values to places in the picture; values beyond the ends are drawn at the ends."""
 
     low: float

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rheostat.duration import human
 from rheostat.experiments.comparison.comparison import ComparedScenario
+from rheostat.experiments.comparison.figure_texts import count, percent, ranking_cells
 from rheostat.experiments.comparison.figures import COST_RATIO, Entry
 from rheostat.experiments.comparison.ranking import RankedPolicy
 from rheostat.experiments.comparison.references import LOWER_BOUND, Reference
@@ -18,49 +19,29 @@ class _Figure(NamedTuple):
     text: Callable[[float], str]
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.1f}".removesuffix(".0") if abs(value) < 1000 else f"{value:,.0f}"
-
-
 FIGURES = (
-    _Figure("success rate", "success_rate", _percent),
+    _Figure("success rate", "success_rate", percent),
     _Figure("cost", COST_RATIO, "{:.2f}".format),
-    _Figure("executor-seconds", "executor_seconds", _number),
+    _Figure("executor-seconds", "executor_seconds", count),
     _Figure("mean executors", "mean_executors", "{:.2f}".format),
     _Figure("mean latency", "mean_latency_s", human),
     _Figure("p99 latency", "p99_latency_s", human),
     _Figure("out of the SLA for", "out_of_sla_s", human),
-    _Figure("late", "late", _number),
-    _Figure("lost", "lost", _number),
-    _Figure("scalings", "scalings", _number),
-    _Figure("moves", "moves", _number),
-    _Figure("reversals", "reversals", _number),
-    _Figure("scale-ins while missed", "scale_ins_late", _number),
-    _Figure("saved resources", "saved_resources", _percent),
-    _Figure("throughput degradation", "throughput_degradation", _percent),
+    _Figure("late", "late", count),
+    _Figure("lost", "lost", count),
+    _Figure("scalings", "scalings", count),
+    _Figure("moves", "moves", count),
+    _Figure("reversals", "reversals", count),
+    _Figure("scale-ins while missed", "scale_ins_late", count),
+    _Figure("saved resources", "saved_resources", percent),
+    _Figure("throughput degradation", "throughput_degradation", percent),
 )
 
 
 def ranking_table(ranking: Sequence[RankedPolicy]) -> str:
     """The policies over all scenarios, the best first."""
     header = ("policy", "mean rank", "median success", "worst success", "median cost", "met in", "on the front in")
-    rows = [
-        (
-            each.policy,
-            f"{each.mean_rank:.1f}",
-            _percent(each.median_success),
-            _percent(each.worst_success),
-            "–" if each.median_cost_ratio is None else f"{each.median_cost_ratio:.2f}",
-            f"{each.met} of {each.scenarios}",
-            f"{each.on_front} of {each.scenarios}",
-        )
-        for each in ranking
-    ]
-    return _table(header, rows)
+    return _table(header, [ranking_cells(each) for each in ranking])
 
 
 def figures_table(scenario: ComparedScenario) -> str:
