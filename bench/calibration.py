@@ -2,14 +2,17 @@
 
 Run with `python -m bench.calibration`. First the scenario is calibrated on Spark, then it runs there and on the
 calibrated simulator under each policy. The aims: mean latency within 20 %, success rate within 5 points, mean executors
-within 10 %. Results are kept in --out, so that steps can be run one by one; without Spark they are compared again.
+within 10 %. Results are kept in --out, so that steps can be run one by one: a policy that runs again counts with its
+mean, and without steps the results are compared again.
 """
 
 import argparse
 import time
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
+from typing import NamedTuple
 
 import msgspec
 
@@ -58,23 +61,40 @@ def fitted(path: Path, scenario: Scenario, out: Path) -> Scenario:
 def run(scenario: Scenario, policy: str, out: Path) -> None:
     with shared_cluster():
         result = run_on_spark(scenario, policy, {})
-    (out / f"{policy}.json").write_bytes(msgspec.json.encode(result))
+    number = len(list(out.glob(f"{policy}-*.json")))
+    (out / f"{policy}-{number}.json").write_bytes(msgspec.json.encode(result))
 
 
-def compare(policy: str, spark: ComparedRun, simulated: Scenario, seeds: int) -> None:
+class Figures(NamedTuple):
+    """Means over runs, and the least and the most mean latency of one run."""
+
+    latency_s: float
+    success: float
+    executors: float
+    least_s: float
+    most_s: float
+
+
+def figures(runs: Sequence[ComparedRun]) -> Figures:
+    latencies_s = [run.mean_latency_s or 0.0 for run in runs]
+    success = mean(run.success_rate or 0.0 for run in runs)
+    return Figures(mean(latencies_s), success, mean(r.mean_executors for r in runs), min(latencies_s), max(latencies_s))
+
+
+def compare(policy: str, on_spark: Sequence[ComparedRun], simulated: Scenario, seeds: int) -> None:
     """Print both; a figure that does not agree is marked."""
     runs = [run_on_simulator(simulated, policy, {}, setting="default", seed=seed) for seed in range(seeds)]
-    latency_s = mean(each.mean_latency_s or 0.0 for each in runs)
-    success = mean(each.success_rate or 0.0 for each in runs)
-    size = mean(each.mean_executors for each in runs)
-    ratio, size_ratio = latency_s / (spark.mean_latency_s or 1.0), size / spark.mean_executors
-    apart = success - (spark.success_rate or 0.0)
+    sim, spark = figures(runs), figures(on_spark)
+    ratio, size_ratio = sim.latency_s / spark.latency_s, sim.executors / spark.executors
+    apart = sim.success - spark.success
     agrees = [abs(ratio - 1) <= LATENCY, abs(apart) <= SUCCESS, abs(size_ratio - 1) <= SIZE]
     marks = ["" if each else " !" for each in agrees]
     print(
-        f"{policy:14}{spark.mean_latency_s or 0:9.2f}{latency_s:9.2f}{ratio:7.2f}{marks[0]:2}"
-        f"{100 * (spark.success_rate or 0):9.1f}{100 * success:8.1f}{100 * apart:+8.1f}{marks[1]:2}"
-        f"{spark.mean_executors:9.2f}{size:8.2f}{size_ratio:7.2f}{marks[2]:2}",
+        f"{policy:14}{spark.latency_s:9.2f}{sim.latency_s:9.2f}{ratio:7.2f}{marks[0]:2}"
+        f"{100 * spark.success:9.1f}{100 * sim.success:8.1f}{100 * apart:+8.1f}{marks[1]:2}"
+        f"{spark.executors:9.2f}{sim.executors:8.2f}{size_ratio:7.2f}{marks[2]:2}"
+        f"  {len(on_spark)} on Spark, {spark.least_s:.2f} to {spark.most_s:.2f} s"
+        f"; {seeds} simulated, {sim.least_s:.2f} to {sim.most_s:.2f} s",
         flush=True,
     )
 
@@ -105,9 +125,9 @@ def main() -> None:
     )
     print(f"{'':14}{columns}{'Spark':>9}{'sim':>8}{'ratio':>7}")
     for policy in POLICIES:
-        path = out / f"{policy}.json"
-        if path.exists():
-            measured = msgspec.json.decode(path.read_bytes(), type=ComparedRun)
+        paths = sorted(out.glob(f"{policy}-*.json"))
+        if paths:
+            measured = [msgspec.json.decode(path.read_bytes(), type=ComparedRun) for path in paths]
             compare(policy, measured, simulated, arguments.seeds)
 
 

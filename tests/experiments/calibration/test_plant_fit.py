@@ -17,7 +17,7 @@ from calibrated_plants import (
 )
 
 from rheostat.errors import ConfigError
-from rheostat.experiments.calibration.measurements import BatchSample, OperatorSamples
+from rheostat.experiments.calibration.measurements import BatchSample, MeasuredSetting, OperatorSamples
 from rheostat.experiments.calibration.plant_fit import fit_plant
 
 
@@ -105,3 +105,19 @@ def test_the_time_between_batches_is_part_of_their_cost():
     samples = OperatorSamples(batches=tuple(moved), rows_read={"records": 4000})
     fit = fit_plant(ONE, with_operators({"serve": samples}))
     assert fit.operators["serve"].batches.fixed.value == pytest.approx(FIXED_S + 0.1, rel=0.01)
+
+
+def test_batches_that_ran_while_executors_started_do_not_count():
+    """They share the machine with what starts."""
+    made = [msgspec.structs.replace(b, started_s=b.started_s + 9.0, committed_s=b.committed_s + 9.0) for b in batches()]
+    slow = [
+        BatchSample(started_s=10.0 + n, committed_s=12.0 + n, rows=10, executors=1, waited_s=1.0, latency_s=9.0)
+        for n in range(8)
+    ]
+    samples = OperatorSamples(batches=(*slow, *made), rows_read={"records": 4000})
+    first = MeasuredSetting(executors=1, began_s=0.0, reached_s=5.0, ended_s=6.0, input_rates={"records": 9.0})
+    later = MeasuredSetting(executors=1, began_s=6.0, reached_s=18.5, ended_s=200.0, input_rates={"records": 9.0})
+    found = fit_plant(ONE, msgspec.structs.replace(with_operators({"serve": samples}), settings=(first, later)))
+    assert found.operators["serve"].batches.fixed.value == pytest.approx(FIXED_S, rel=0.01)
+    assert found.operators["serve"].batches.left_out == 0
+    assert found.sources["records"].batch_s == pytest.approx(SOURCE_S)

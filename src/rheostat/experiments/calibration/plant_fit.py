@@ -19,6 +19,8 @@ _LATENCY_IN_BATCHES = 1.5
 """Of a source: a record waits half a batch for the next one, and then a whole one."""
 
 _LEAST_SPEED = 0.01
+_AT_ONCE_S = 1.0
+"""Settings that are no further apart follow each other without a change of executors."""
 
 
 class OperatorFit(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +75,11 @@ def fit_plant(topology: Topology, measured: Measurements) -> PlantFit:
 def _operator(topology: Topology, measured: Measurements, name: OperatorName) -> OperatorFit:
     samples, operator = measured.operators[name], topology.operators[name]
     warm = _with_gaps([batch for batch in samples.batches if batch.started_s >= measured.settings[0].reached_s])
-    usable = [_measured(topology, operator, samples, batch) for batch in warm if batch.executors and not batch.is_first]
+    usable = [
+        _measured(topology, operator, samples, batch)
+        for batch in _undisturbed(measured, warm)
+        if batch.executors and not batch.is_first
+    ]
     scv = samples.timed_scv or 0.0
     fit = fit_batches(name, usable, scv=scv, timed_s=samples.timed_s, tasks_vary=not operator.keyed)
     if fit.service.value <= 0:
@@ -93,6 +99,27 @@ def _operator(topology: Topology, measured: Measurements, name: OperatorName) ->
         substream_rows=samples.substream_rows,
         first_batch=_mean(extra_s) if extra_s else None,
     )
+
+
+def _undisturbed(measured: Measurements, batches: Sequence[BatchSample]) -> list[BatchSample]:
+    """The batches that ran while no executor was starting: starts slow down what runs on the same machines."""
+    spans = [(setting.reached_s, setting.ended_s) for setting in measured.settings]
+    return [
+        batch
+        for batch in batches
+        if any(reached_s <= batch.started_s and batch.committed_s <= ended_s for reached_s, ended_s in _joined(spans))
+    ]
+
+
+def _joined(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """`spans` with those that follow each other at once made one."""
+    joined: list[tuple[float, float]] = []
+    for start_s, end_s in spans:
+        if joined and start_s - joined[-1][1] < _AT_ONCE_S:
+            joined[-1] = (joined[-1][0], end_s)
+        else:
+            joined.append((start_s, end_s))
+    return joined
 
 
 def _with_gaps(batches: Sequence[BatchSample]) -> list[BatchSample]:
@@ -142,8 +169,8 @@ def _source(topology: Topology, measured: Measurements, name: str) -> SourceFit:
     delays = [
         (batch.latency_s - batch.waited_s, batch.rows)
         for stream in topology.out_of(name)
-        for batch in measured.operators[stream.consumer].batches
-        if batch.latency_s is not None and batch.waited_s is not None and batch.started_s >= began_s and batch.rows
+        for batch in _undisturbed(measured, measured.operators[stream.consumer].batches)
+        if batch.latency_s is not None and batch.waited_s is not None and batch.rows
     ]
     rows = sum(each for _, each in delays)
     delay_s = sum(delay_s * each for delay_s, each in delays) / rows if rows else 0.0
