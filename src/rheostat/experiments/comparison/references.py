@@ -6,7 +6,7 @@ present load is known, for several headrooms), and `lower_bound`, which nothing 
 
 import msgspec
 
-from rheostat.experiments.clairvoyant.best_schedule import RUNS, best_schedule
+from rheostat.experiments.clairvoyant.best_schedule import best_schedule
 from rheostat.experiments.clairvoyant.fixed_sizes import cheapest_fixed
 from rheostat.experiments.clairvoyant.lower_bound import lower_bound
 from rheostat.experiments.clairvoyant.present_knower import causal_frontier
