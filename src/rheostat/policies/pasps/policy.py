@@ -17,13 +17,14 @@ from rheostat.names import OperatorName
 from rheostat.policies.expectation import Expectation
 from rheostat.policies.interval_timer import IntervalTimer
 from rheostat.policies.observation import SETTLING, Observation, PoolView
+from rheostat.policies.pasps.execution_times import ExecutionTimes
 from rheostat.policies.pasps.input_samples import InputSamples
-from rheostat.policies.pasps.measured_times import ExecutionTimes, StartTimes
 from rheostat.policies.pasps.options import PaSpsOptions, PspsOptions
 from rheostat.policies.pasps.replicas import ReplicaNeed, load, replicas_within_budget
 from rheostat.policies.pasps.stream_shares import StreamShares
 from rheostat.policies.policy import Policy
 from rheostat.policies.regroup import regroups
+from rheostat.policies.start_times import StartTimes
 from rheostat.sla import Goal
 
 AnyPspsOptions = TypeVar("AnyPspsOptions", bound=PspsOptions)

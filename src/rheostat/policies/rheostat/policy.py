@@ -23,7 +23,7 @@ from rheostat.policies.rheostat.operator_cost import OperatorCost
 from rheostat.policies.rheostat.options import RheostatOptions
 from rheostat.policies.rheostat.sizing import Sizing
 from rheostat.policies.rheostat.slow_executors import SlowExecutors
-from rheostat.policies.rheostat.start_times import StartTimes
+from rheostat.policies.start_times import StartTimes
 from rheostat.policies.within_budget import within_budget
 from rheostat.sla import Goal
 
@@ -35,6 +35,9 @@ _AIM_WHEN_LEAVING = 0.65
 
 _REACTION_S = 3.0
 """From a rise of the load to the decision on it: the rate has to be seen."""
+
+_ASSUMED_START_S = 10.0
+"""Until one was seen to start."""
 
 _UNEVEN = 0.7
 """Moves are worth their pause if they bring the latency below this share of what it would be."""
@@ -95,7 +98,7 @@ class Rheostat(Policy[RheostatOptions]):
         self._load.add(snapshot.time_s, measures.interval_s, measures.external_rate)
         self._latency.add(snapshot.time_s, snapshot.latency)
         self._routes.update(snapshot)
-        self._starts.update(observation.pools, snapshot.time_s)
+        self._starts.update(snapshot)
         for pool in observation.pools.values():
             serving = len(pool.active) or pool.size
             self._slow.setdefault(pool.name, SlowExecutors()).update(pool.active)
@@ -107,7 +110,7 @@ class Rheostat(Policy[RheostatOptions]):
     def _sizing(self, observation: Observation) -> Sizing:
         if self._load.rate is None:
             raise NotMeasuredError("the rate at the sources was not measured yet: hold")
-        start_s = self._starts.expected_s + _REACTION_S
+        start_s = (self._starts.longest_s or _ASSUMED_START_S) + _REACTION_S
         present = self._routes.arrival_rates(self._load.rate)
         rates = self._routes.arrival_rates(self._load.forecast(start_s) or self._load.rate)
         if rates is None or present is None:

@@ -6,8 +6,8 @@ import pytest
 from rheostat.errors import ConfigError
 from rheostat.experiments.scenario import ScenarioFile, make_scenario
 from rheostat.experiments.simulate import simulate
-from rheostat.policies.pasps.measured_times import StartTimes
 from rheostat.policies.pasps.options import PaSpsOptions
+from rheostat.policies.start_times import StartTimes
 from rheostat.snapshot import ExecutorPhase, ExecutorState, Snapshot
 
 REQUESTED, STARTING, WARM, ACTIVE = (
