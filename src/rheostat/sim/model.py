@@ -167,7 +167,8 @@ class ClusterModel(Spec, frozen=True):
     Starting an executor takes `start` and `warm_up`, activating a standby `activate`, stopping one `stop`. At most
     `starts_at_once` start at the same time, the others wait in line. While it warms up an executor has no work; only if
     no other serves in its pool, it serves at `cold_speed` times its speed. With micro-batches the first batch of an
-    executor lasts `first_batch` longer for it.
+    executor lasts `first_batch` longer for it, and while executors start or warm up all batches cost
+    `cost_while_starting` times as much beside their work.
     Moving substreams takes `move_delay` plus their state over `bandwidth` (bytes/s); meanwhile the `substream`s
     themselves, both `executors`, or the whole `topology` pause. `pause_on_add` and `pause_on_remove` stop the topology
     when it scales; `restart`, if given, for every change except that of a grouping, as Storm does.
@@ -184,6 +185,7 @@ class ClusterModel(Spec, frozen=True):
     warm_up: Duration = 0
     cold_speed: Positive = 0.25
     first_batch: Duration = 0
+    cost_while_starting: Positive = 1.0
     activate: Duration = 0
     stop: Duration = 0
     move_delay: Duration = "50ms"

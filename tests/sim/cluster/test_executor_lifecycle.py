@@ -365,3 +365,31 @@ def test_without_micro_batches_there_is_no_first_batch():
     it.apply(scaled(Plan.initial(it.topology), 2))
     it.cluster.advance(5.0)
     assert executor_row(it, 1).extra_s == 0.0
+
+
+def test_batches_cost_more_while_executors_start():
+    batches = Batches(fixed=0.5, per_task=0)
+    cluster = ClusterModel(start="8s", warm_up="2s", cost_while_starting=3.0)
+    it = plant(one_operator(), fixed(1e-6, queues="batches", batches=batches), rate=100.0, cluster=cluster)
+    it.cluster.advance(10.0)
+    assert row(it).batch_count == pytest.approx(19, abs=2)
+    it.apply(scaled(Plan.initial(it.topology), 2))
+    it.cluster.advance(20.0)
+    during = row(it).batch_count
+    assert during == pytest.approx(19 + 10 / 1.5, abs=2)
+    it.cluster.advance(30.0)
+    assert row(it).batch_count - during == pytest.approx(19, abs=2)
+
+
+def test_a_start_that_is_taken_back_costs_no_more():
+    batches = Batches(fixed=0.5, per_task=0)
+    cluster = ClusterModel(start="100s", cost_while_starting=3.0)
+    it = plant(one_operator(), fixed(1e-6, queues="batches", batches=batches), rate=100.0, cluster=cluster)
+    plan = Plan.initial(it.topology)
+    it.apply(scaled(plan, 2))
+    it.cluster.advance(10.0)
+    it.apply(scaled(scaled(plan, 2), 1))
+    it.cluster.advance(20.0)
+    before = int(row(it).batch_count)
+    it.cluster.advance(30.0)
+    assert row(it).batch_count - before == pytest.approx(20, abs=2)

@@ -1,17 +1,27 @@
-"""Busy time, as it is read at any moment: what was worked so far, by whom and for whom."""
+"""Busy time, as it is read at any moment: what was worked so far, by whom, and for whose finished batches."""
+
+from itertools import pairwise
 
 import pytest
-from plants import executor_row, fixed, keyed, one_operator, plant, row
+from plants import executor_row, exponential, fixed, keyed, one_operator, plant, row
 
 from rheostat.decision import Scale
 from rheostat.load import Step
 from rheostat.plan import Plan, PoolPlan
+from rheostat.sim.engine.calendar import BATCH_END, KIND_BITS
+from rheostat.sim.engine.tables.codes import NONE
 from rheostat.sim.model import Batches, ClusterModel
 from rheostat.topology import Operator, Source, Topology
 
 TWO = Topology("two", [Source("in"), Operator("a", inputs="in"), Operator("b", inputs="in")])
 ONE_POOL = Plan(0, {"both": PoolPlan.of(1)}, {"a": "both", "b": "both"})
 EVERY_TEN_SECONDS = {"queues": "batches", "batches": Batches(fixed=1, per_task=0, trigger="10s", limit="none")}
+
+
+def is_under_way(it, operator):
+    """Whether the next event of its batches is the end of one."""
+    code = int(row(it, operator).batch_code)
+    return code != NONE and code % (1 << KIND_BITS) == BATCH_END
 
 
 def readings(it, until_s, every_s=0.1):
@@ -32,11 +42,38 @@ def test_the_busy_time_of_operators_that_share_an_executor_in_batches_never_fall
     assert min(last.values()) > 5.0
 
 
-def test_what_executors_worked_is_what_was_worked_for_operators_at_every_moment():
+def test_what_executors_worked_is_what_was_worked_for_operators_whenever_no_batch_is_under_way():
     it = plant(TWO, fixed(0.002, **EVERY_TEN_SECONDS), rate=100.0, plan=ONE_POOL)
-    for seen in readings(it, 60.0):
+    compared = 0
+    for turn in range(600):
+        it.cluster.advance(turn * 0.1)
+        seen = it.observe()
         [executor] = seen.executors
-        assert executor.busy_s == pytest.approx(seen.operators["a"].busy_s + seen.operators["b"].busy_s, abs=1e-9)
+        for_operators_s = seen.operators["a"].busy_s + seen.operators["b"].busy_s
+        assert executor.busy_s >= for_operators_s - 1e-9
+        if not any(is_under_way(it, name) for name in "ab"):
+            assert executor.busy_s == pytest.approx(for_operators_s, abs=1e-9)
+            compared += 1
+    assert compared > 100
+
+
+def test_the_work_of_a_batch_counts_for_its_operator_together_with_its_records():
+    """As on Spark. Counted while it is done, it would make the service rate of a short period any number."""
+    model = exponential(0.04, executors=2, queues="batches", batches=Batches(fixed=0.3, per_task=0))
+    it = plant(one_operator(), model, rate=30.0)
+    measured = []
+    for before, now in pairwise(readings(it, 300.0, every_s=2.0)):
+        one, other = before.operators["op"], now.operators["op"]
+        if other.completed > one.completed:
+            measured.append((other.completed - one.completed) / (other.busy_s - one.busy_s))
+    assert len(measured) > 100
+    assert min(measured) > 12.0
+    assert max(measured) < 50.0
+
+
+def worked_s(it):
+    """By all executors."""
+    return sum(executor.busy_s for executor in it.observe().executors)
 
 
 def two_shares():
@@ -48,13 +85,20 @@ def two_shares():
     return plant(TWO, fixed(0.01, **EVERY_TEN_SECONDS), rate=burst, scv=0, plan=ONE_POOL), 1 / 99.5
 
 
-def test_a_share_is_worked_at_its_turn():
+def test_a_share_is_worked_at_its_turn_and_counts_for_its_operator_when_the_batch_ends():
     it, first_s = two_shares()
-    worked = {10.5: (0.01, 0.01), 11.4: (0.41, 0.01), 12.0: (0.99, 0.03), 12.5: (0.99, 0.53), 13.0: (0.99, 0.99)}
+    worked = {
+        10.5: (0.02, 0.01, 0.01),
+        11.4: (0.42, 0.01, 0.01),
+        12.0: (1.02, 0.99, 0.01),
+        12.5: (1.52, 0.99, 0.01),
+        13.0: (1.98, 0.99, 0.99),
+    }
     for time_s, expected_s in worked.items():
         it.cluster.advance(first_s + time_s)
         seen = it.observe()
-        assert (seen.operators["a"].busy_s, seen.operators["b"].busy_s) == pytest.approx(expected_s), time_s
+        busy_s = (seen.executors[0].busy_s, seen.operators["a"].busy_s, seen.operators["b"].busy_s)
+        assert busy_s == pytest.approx(expected_s), time_s
 
 
 def test_a_batch_that_is_given_up_takes_back_what_was_not_worked_of_its_own_share():
@@ -86,8 +130,8 @@ def test_loading_the_state_of_a_substream_is_not_work():
     it.cluster.advance(5.0)
     it.cluster.moves.move("op", [0], it.cluster.registry.members["op", 1])
     it.cluster.advance(12.0)
-    assert it.observe().operators["op"].busy_s == pytest.approx(0.1)
+    assert worked_s(it) == pytest.approx(0.1)
     it.cluster.advance(12.51)
-    assert it.observe().operators["op"].busy_s == pytest.approx(0.6)
+    assert worked_s(it) == pytest.approx(0.6)
     it.cluster.advance(20.0)
     assert it.observe().operators["op"].busy_s == pytest.approx(1.0)

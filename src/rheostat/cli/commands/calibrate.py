@@ -231,6 +231,10 @@ def _table(topology: Topology, fit: PlantFit) -> Table:
         table.add_row(f"{name}: variation of service (scv)", f"{found.scv:.3g}", "")
         if found.first_batch is not None:
             table.add_row(f"{name}: first batch after a change, longer by", *_cells(found.first_batch))
+        if found.cost_while_starting is not None:
+            table.add_row(
+                f"{name}: cost of a batch while executors start, times", f"{found.cost_while_starting:.2f}", ""
+            )
     for source_name, source in fit.sources.items():
         table.add_row(f"{source_name}: batches that read it", human(source.batch_s), "")
     table.add_row("start of an executor", *_cells(fit.starts.start))

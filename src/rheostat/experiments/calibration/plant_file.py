@@ -134,6 +134,9 @@ def _cluster(topology: Topology, fit: PlantFit) -> Content:
         ]
         if extra_s:
             cluster[field] = _duration(max(extra_s))
+    factors = [found.cost_while_starting for found in fit.operators.values() if found.cost_while_starting is not None]
+    if factors:
+        cluster["cost_while_starting"] = _rounded(max(factors))
     return cluster
 
 

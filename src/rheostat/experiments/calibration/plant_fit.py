@@ -8,9 +8,9 @@ import numpy as np
 
 from rheostat.errors import ConfigError
 from rheostat.experiments.calibration.batch_fit import BatchFit, Estimate, MeasuredBatch, fit_batches
+from rheostat.experiments.calibration.change_fit import ChangedBatch, cost_while_starting, first_batch
 from rheostat.experiments.calibration.measurements import BatchSample, Measurements, OperatorSamples
 from rheostat.experiments.calibration.start_fit import StartFit, fit_starts
-from rheostat.experiments.replicate import mean_of
 from rheostat.names import OperatorName
 from rheostat.plan import Plan
 from rheostat.topology import Operator, Topology
@@ -26,7 +26,8 @@ _AT_ONCE_S = 1.0
 class OperatorFit(msgspec.Struct, frozen=True, kw_only=True):
     """One operator. `scv` is the variation of its service times, `selectivities` are by stream that it writes.
 
-    `first_batch` is what the first batch takes longer in which executors have joined, or substreams have moved.
+    `first_batch` is what the first batch takes longer in which executors have joined, or substreams have moved, and
+    `cost_while_starting` how many times as much batches cost while executors start; None if that was not seen.
     """
 
     batches: BatchFit
@@ -34,6 +35,7 @@ class OperatorFit(msgspec.Struct, frozen=True, kw_only=True):
     selectivities: dict[str, float]
     substream_rows: tuple[int, ...]
     first_batch: Estimate | None
+    cost_while_starting: float | None = None
 
 
 class SourceFit(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,18 +89,38 @@ def _operator(topology: Topology, measured: Measurements, name: OperatorName) ->
             f"the service time of operator {name!r} is not identified: its batches take no longer with more records; "
             "give it more input, e.g. with --rates"
         )
-    extra_s = [
-        max(0.0, batch.duration_s - fit.expected_s(_measured(topology, operator, samples, batch), scv))
-        for batch in warm
-        if batch.executors and batch.is_first
-    ]
+    changed = _changed(topology, operator, measured, warm, fit)
+    while_starting = cost_while_starting(changed)
     return OperatorFit(
         batches=fit,
         scv=scv,
         selectivities=_selectivities(topology, measured, operator),
         substream_rows=samples.substream_rows,
-        first_batch=_mean(extra_s) if extra_s else None,
+        first_batch=first_batch(changed, while_starting),
+        cost_while_starting=while_starting,
     )
+
+
+def _changed(
+    topology: Topology, operator: Operator, measured: Measurements, batches: Sequence[BatchSample], fit: BatchFit
+) -> list[ChangedBatch]:
+    """What each batch took beyond the fit; one during which the number of executors changed had the one before."""
+    samples = measured.operators[OperatorName(operator.name)]
+    starts = [
+        (later.began_s, later.reached_s)
+        for earlier, later in pairwise(measured.settings)
+        if later.executors > earlier.executors
+    ]
+    changed, size = [], measured.settings[0].executors
+    for batch in batches:
+        at_change = batch.executors is None or batch.is_first
+        size = batch.executors or size
+        known = _measured(topology, operator, samples, msgspec.structs.replace(batch, executors=size))
+        excess_s = batch.duration_s - fit.expected_s(known, samples.timed_scv or 0.0)
+        cost_s = fit.fixed.value + fit.per_task.value * known.tasks
+        in_start = any(began_s <= batch.started_s and batch.committed_s <= end_s for began_s, end_s in starts)
+        changed.append(ChangedBatch(excess_s, cost_s, in_start, at_change and batch.rows > 0))
+    return changed
 
 
 def _undisturbed(measured: Measurements, batches: Sequence[BatchSample]) -> list[BatchSample]:
@@ -201,8 +223,3 @@ def _mean_latency_s(measured: Measurements, terminals: Sequence[OperatorName]) -
     ]
     rows = sum(each for _, each in known)
     return sum(latency_s * each for latency_s, each in known) / rows if rows else None
-
-
-def _mean(values: Sequence[float]) -> Estimate:
-    mean = mean_of(values)
-    return Estimate(mean.mean, mean.half_width)

@@ -39,6 +39,7 @@ class ExecutorLifecycle:
         simulation.state.executors[executor.index].paused = 1
         self._set_location(executor, node, process)
         simulation.registry.add(executor)
+        self._note_starts()
         return executor
 
     def start(self, executor: SimExecutor, ready: Callable[[], None] | None = None) -> None:
@@ -72,9 +73,17 @@ class ExecutorLifecycle:
             return
         if executor.id < 0:
             executor.phase = ExecutorPhase.WARM
+            self._note_starts()
         else:
             self.open(executor, executor.operators)
             self._delay_first_batch(executor)
+
+    def _note_starts(self) -> None:
+        """Let micro-batches cost more while executors start, and as much as usual when none does."""
+        factor = self._simulation.model.cluster.cost_while_starting
+        members = self._simulation.registry.members.values()
+        starting = any(each.phase is ExecutorPhase.STARTING for each in members) if factor != 1.0 else False
+        self._simulation.state.world[0].batch_cost = factor if starting else 1.0
 
     def _delay_first_batch(self, executor: SimExecutor) -> None:
         """Let `executor` work longer on its first micro-batch: it loads what its warm-up did not need."""
@@ -86,6 +95,7 @@ class ExecutorLifecycle:
     def open(self, executor: SimExecutor, operators: Sequence[OperatorName]) -> None:
         """From now on `executor` serves `operators`."""
         executor.phase = ExecutorPhase.ACTIVE
+        self._note_starts()
         enlist(self._simulation, executor, operators)
         if self._pauses.topology_paused_for_s > 0:
             self._pauses.pause_executors([executor], self._pauses.topology_paused_for_s)
@@ -148,6 +158,7 @@ class ExecutorLifecycle:
         """Forget `executor`; its row is free for another once no record can be on its way to it."""
         simulation = self._simulation
         simulation.registry.remove(executor)
+        self._note_starts()
         hop_s = float(simulation.state.world[0].longest_hop_s)
         simulation.timers.at(simulation.now_s + hop_s, lambda: self._rows.give_back(executor.index))
 

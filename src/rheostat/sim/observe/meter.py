@@ -11,6 +11,7 @@ from rheostat.names import OperatorName
 from rheostat.sim.build import GROUPINGS
 from rheostat.sim.cluster.cluster import Cluster
 from rheostat.sim.cluster.executor_registry import SimExecutor
+from rheostat.sim.engine.calendar import BATCH_END, KIND_BITS
 from rheostat.sim.engine.latency_histogram import BINS, quantile
 from rheostat.sim.engine.tables import codes
 from rheostat.sim.engine.tables.state import EngineState
@@ -44,7 +45,7 @@ class SimMeter:
         cluster = self._cluster
         names, executors = list(cluster.position), cluster.registry.members.values()
         in_batches_s = _unfinished_in_batches_s(cluster.state)
-        unfinished_s = (in_batches_s.sum(axis=1) + _unfinished_service_s(cluster.state)).tolist()
+        unfinished_s = (_running_batches_s(cluster.state) + _unfinished_service_s(cluster.state)).tolist()
         booked_s = in_batches_s.sum(axis=0).tolist()
         snapshot = Snapshot(
             time_s=cluster.now_s,
@@ -235,6 +236,17 @@ def _unfinished_in_batches_s(state: EngineState) -> Floats:
     left_s = np.maximum(state.shares["end"] - state.world[0].now, 0.0)
     unfinished_s: Floats = np.minimum(left_s, state.shares["work_s"])
     return unfinished_s.reshape(-1, int(state.world[0].width))
+
+
+def _running_batches_s(state: EngineState) -> Floats:
+    """All work of the batches under way, by operator: as on Spark, an operator's work counts when its batch ends, with
+    the records. A share that ends after its batch began belongs to it."""
+    ends_s = state.shares["end"].reshape(-1, int(state.world[0].width))
+    works_s = state.shares["work_s"].reshape(ends_s.shape)
+    events = state.operators["batch_code"]
+    is_running = (events != codes.NONE) & (events % (1 << KIND_BITS) == BATCH_END)
+    is_theirs = is_running[:, None] & (ends_s > state.operators["batch_started"][:, None])
+    return np.asarray(np.where(is_theirs, works_s, 0.0).sum(axis=1))
 
 
 def _unfinished_service_s(state: EngineState) -> Floats:

@@ -136,7 +136,7 @@ def leave_task(s: EngineState, executor: int) -> None:
 def _overhead_s(s: EngineState, operator: int, tasks: int) -> float:
     """The fixed cost of the batch, before its work: c0 + c1·tasks."""
     it = at(s.operators, operator)
-    fixed = (it.batch_fixed_s + it.batch_task_s * tasks) * draw.batch_factor(s, operator)
+    fixed = (it.batch_fixed_s + it.batch_task_s * tasks) * s.world.batch_cost * draw.batch_factor(s, operator)
     it.batch_overhead_s += fixed
     it.batch_task_count += tasks
     return fixed

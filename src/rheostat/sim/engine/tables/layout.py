@@ -28,6 +28,7 @@ _WORLD = {
     "process_cost_s": 0.0,
     "node_cost_s": 0.0,
     "timeout_s": np.inf,
+    "batch_cost": 1.0,
     "events": 0,
     "sequence": 0,
     "free_tuple": NONE,
