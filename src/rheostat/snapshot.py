@@ -39,15 +39,13 @@ class Latency(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Batch(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Micro-batches finished so far: their number, and the seconds and tasks they took (cumulative).
 
-    `fixed_s` is what they cost beside the work itself, `work_s` the useful time of all executors in them: that of a
-    batch under way is not in it, so that it belongs to the records that completed.
+    `fixed_s` is what they cost beside the work itself.
     """
 
     count: int
     duration_s: float
     fixed_s: float | None = None
     tasks: int | None = None
-    work_s: float | None = None
 
 
 class OperatorState(msgspec.Struct, frozen=True, array_like=True, gc=False):

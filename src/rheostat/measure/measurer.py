@@ -77,7 +77,7 @@ class _OperatorRates:
         """`alone` says that no other operator uses the pool, so that its executors' counters are the operator's."""
         state, time_s = snapshot.operators.get(name) or OperatorState(name), snapshot.time_s
         first, self._seen = not self._seen, True
-        service_rate = self._service.update(state.completed, _finished_work_s(state))
+        service_rate = self._service.update(state.completed, state.busy_s)
         if state.busy_s is None:
             self._busy = Counter()  # while it was unknown it may have worked uncounted
         useful = self._busy.rate(state.busy_s, time_s)
@@ -120,12 +120,6 @@ def _preferred(state: OperatorState, own: float | None, executors: float | None)
     """The mean over executors, so that each counts as one whatever its speed. But the records of a micro-batch complete
     together when its longest task ends, and their number per executor is known less well than their sum."""
     return either(executors, own) if state.batch is None else either(own, executors)
-
-
-def _finished_work_s(state: OperatorState) -> float | None:
-    """The useful time of the records that completed, where it is known: what is under way has no part in it."""
-    finished_s = state.batch.work_s if state.batch is not None else None
-    return state.busy_s if finished_s is None else finished_s
 
 
 def _mean(latency: Latency | None) -> float | None:

@@ -24,7 +24,7 @@ def cost_of(service_s, batch_cost_s=None):
         records, work_s = 100 * turn, 100 * turn * service_s
         batch = None
         if batch_cost_s is not None:
-            batch = Batch(turn, turn * (batch_cost_s + 100 * service_s), turn * batch_cost_s, turn, work_s)
+            batch = Batch(turn, turn * (batch_cost_s + 100 * service_s), turn * batch_cost_s, turn)
         state = OperatorState("any", completed=records, busy_s=work_s, batch=batch)
         cost.update(2.0 * turn, state, (), 1)
     return cost

@@ -58,7 +58,7 @@ class OperatorCost:
         self._last, self._last_size = state, size
         if last is None or state.completed is None or last.completed is None:
             return
-        records, work_s = state.completed - last.completed, _work_s(state) - _work_s(last)
+        records, work_s = state.completed - last.completed, (state.busy_s or 0.0) - (last.busy_s or 0.0)
         if records > 0 and work_s > 0:
             self._service.add(time_s, records, work_s)
             self.service_s = self._service.mean(time_s)
@@ -111,9 +111,3 @@ class OperatorCost:
         for _ in range(_ITERATIONS):
             batch_s = (cost_s + by_chance * math.sqrt(batch_s)) / (1 - used)
         return batch_s
-
-
-def _work_s(state: OperatorState) -> float:
-    if state.batch is not None and state.batch.work_s is not None:
-        return state.batch.work_s
-    return state.busy_s or 0.0

@@ -216,7 +216,6 @@ def _batch(row: SimpleNamespace) -> Batch:
         duration_s=float(row.batch_duration_s),
         fixed_s=float(row.finished_overhead_s),
         tasks=int(row.finished_task_count),
-        work_s=float(row.finished_work_s),
     )
 
 

@@ -35,7 +35,6 @@ def finish_batch(s: EngineState, now: float, operator: int) -> None:
     it = at(s.operators, operator)
     it.batch_count += 1
     it.batch_duration_s += now - it.batch_started
-    it.finished_work_s = it.service_sum
     it.finished_overhead_s = it.batch_overhead_s
     it.finished_task_count = it.batch_task_count
     batch_ended(s, now, operator)

@@ -151,7 +151,6 @@ _OPERATOR = {
     "batch_duration_s": 0.0,
     "batch_overhead_s": 0.0,
     "batch_task_count": 0,
-    "finished_work_s": 0.0,
     "finished_overhead_s": 0.0,
     "finished_task_count": 0,
 }
