@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.plan import Plan
 from rheostat.policies.observation import Observation
-from rheostat.policies.pasps.input_samples import InputSamples
 from rheostat.policies.pasps.execution_times import ExecutionTimes
+from rheostat.policies.pasps.input_samples import InputSamples
 from rheostat.policies.pasps.replicas import ReplicaNeed, load, replicas_within_budget
 from rheostat.policies.pasps.stream_shares import StreamShares
 from rheostat.snapshot import OperatorState, Snapshot, StreamState
