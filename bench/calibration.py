@@ -123,7 +123,7 @@ def main() -> None:
     columns = (
         f"{'Spark':>9}{'sim':>9}{'ratio':>7}  {'Spark':>9}{'sim':>8}{'apart':>8}  {'Spark':>9}{'sim':>8}{'ratio':>7}"
     )
-    print(f"{'':14}{columns}{'Spark':>9}{'sim':>8}{'ratio':>7}")
+    print(f"{'':14}{columns}")
     for policy in POLICIES:
         paths = sorted(out.glob(f"{policy}-*.json"))
         if paths:

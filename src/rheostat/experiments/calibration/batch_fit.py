@@ -91,7 +91,7 @@ def fit_batches(
     if len(used) < FEWEST_BATCHES:
         raise ConfigError(
             f"operator {name!r} had {len(used)} batches with records, too few to fit: {FEWEST_BATCHES} are needed; "
-            "measure each setting for longer, or give it more input"
+            "measure each setting for longer, or give it more input (or less, if it cannot keep up: batches grow then)"
         )
     if tasks_vary and len({batch.tasks for batch in used}) < 2:
         raise ConfigError(
