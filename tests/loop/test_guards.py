@@ -12,7 +12,7 @@ from rheostat.loop.turn import Ruling
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.plan import Plan, PoolPlan
 from rheostat.sla import Budget, Goal
-from rheostat.snapshot import Snapshot
+from rheostat.snapshot import ExecutorPhase, ExecutorState, Snapshot
 from rheostat.topology import Operator, Source, Topology
 
 TOPOLOGY = Topology(
@@ -37,10 +37,9 @@ def context(plan=PLAN, budget=None, options=None, age_s=0.0, unmeasured=(), **mo
         goal=Goal(TOPOLOGY, budget=budget or Budget()),
         options=options or LoopOptions("10s"),
         time_s=1000.0,
-        snapshot=Snapshot(1000.0 - age_s, ()),
         measured=Measures(10.0, operators),
         plan=plan,
-        **{"capabilities": ANYTHING, **more},
+        **{"capabilities": ANYTHING, "snapshot": Snapshot(1000.0 - age_s, ()), **more},
     )
 
 
@@ -99,7 +98,12 @@ def test_a_pool_has_one_action_at_a_time():
 
 
 def test_a_larger_scale_out_may_follow_one_that_is_under_way():
-    assert accepts(scale("sum", 3), settling=frozenset(["sum"]))
+    settling = {"settling": frozenset(["sum"])}
+    assert "still settling" in refusal(scale("sum", 3), **settling), "nothing shows that executors start"
+    for phase in (ExecutorPhase.REQUESTED, ExecutorPhase.STARTING, ExecutorPhase.FAILED):
+        starting = Snapshot(1000.0, (), (ExecutorState("sum", 1, phase),))
+        assert accepts(scale("sum", 3), snapshot=starting, **settling)
+        assert "still settling" in refusal(scale("sum", 1), snapshot=starting, **settling)
 
 
 def test_operators_that_share_a_pool_are_treated_as_one():

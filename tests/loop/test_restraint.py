@@ -12,7 +12,7 @@ from rheostat.testing import FakePlant
 
 def test_a_pool_is_left_alone_while_it_is_settling():
     plant = FakePlant(TOPOLOGY, settle_s=15.0)
-    policy = Scripted([], scale(3), scale(4) + scale(2, "split"), scale(4))
+    policy = Scripted([], scale(3), scale(2) + scale(2, "split"), scale(4))
     periods = turns(controller(plant, policy), plant, 4)
     assert rulings(periods)[1:] == [
         [("scale", "accepted")],
@@ -20,6 +20,12 @@ def test_a_pool_is_left_alone_while_it_is_settling():
         [("scale", "accepted")],
     ]
     assert [sorted(observation.settling) for observation in policy.shown] == [[], [], ["count"], ["split"]]
+
+
+def test_more_executors_may_be_added_while_others_start():
+    plant = FakePlant(TOPOLOGY, settle_s=15.0)
+    periods = turns(controller(plant, Scripted([], scale(3), scale(5))), plant, 3)
+    assert rulings(periods)[1:] == [[("scale", "accepted")], [("scale", "accepted")]]
 
 
 def test_an_action_that_never_finishes_is_given_up():

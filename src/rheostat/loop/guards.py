@@ -16,7 +16,7 @@ from rheostat.measure.measures import Measures
 from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Loads, Plan, StaleDecisionError
 from rheostat.sla import Goal
-from rheostat.snapshot import Snapshot
+from rheostat.snapshot import ExecutorPhase, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ def on_missing_measurements(decision: Decision, context: Context, proposed: Plan
 
 
 def while_settling(decision: Decision, context: Context, proposed: Plan) -> str | None:
-    """A larger scale-out may follow one that is under way: waiting for the first would only make the backlog longer."""
-    if isinstance(decision, Scale) and _only_adds_executors(decision, context.plan):
+    """While executors start, or are replaced, still more may be added: to wait for them would make a backlog longer."""
+    if isinstance(decision, Scale) and _only_adds_executors(decision, context.plan) and _is_starting(decision, context):
         return None
     settling = sorted(context.settling.intersection(context.plan.pools_of(decision)))
     return f"pool {', '.join(settling)} is still settling after the last action" if settling else None
@@ -213,6 +213,11 @@ def _touched(decision: Decision, plan: Plan) -> set[OperatorName]:
 
 def _only_adds_executors(decision: Scale, plan: Plan) -> bool:
     return not decision.leaving and not decision.transfers and decision.executors > plan.pools[decision.pool].size
+
+
+def _is_starting(decision: Scale, context: Context) -> bool:
+    phases = (ExecutorPhase.REQUESTED, ExecutorPhase.STARTING, ExecutorPhase.FAILED)
+    return any(executor.phase in phases for executor in context.snapshot.executors_of(decision.pool))
 
 
 def _frees_executors(decision: Decision, plan: Plan) -> bool:
