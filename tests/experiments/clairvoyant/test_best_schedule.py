@@ -81,6 +81,7 @@ def test_the_bound_is_reached_where_the_future_is_flat():
         assert bound <= found.executor_seconds <= 1.03 * bound + (executors - 1) * 4.5
 
 
+@pytest.mark.slow
 def test_it_is_never_dearer_than_fixed_sizes_or_a_knower_of_the_present_that_meet_the_sla():
     swing = {"shape": "sine", "base": 200, "amplitude": 150, "period": "100s"}
     for load, executors in ((swing, 4), (SURGE, 3), (150, 2)):
