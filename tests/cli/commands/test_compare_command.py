@@ -126,7 +126,7 @@ def test_an_interrupted_comparison_leaves_no_process_and_is_resumed(  # type: ig
     assert re.search(r"2 jobs, [12] of them reused", err)  # the first of two processes to finish had seed 0 or 1
 
 
-def wait_until(is_so, timeout_s: float = 90.0) -> None:  # type: ignore[no-untyped-def]
+def wait_until(is_so, timeout_s: float = 240.0) -> None:  # type: ignore[no-untyped-def]
     deadline_s = time.monotonic() + timeout_s
     while not is_so():
         assert time.monotonic() < deadline_s
