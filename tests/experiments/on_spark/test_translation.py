@@ -57,6 +57,12 @@ def test_records_of_the_warm_up_are_not_part_of_the_run(tmp_path):
     assert not len(log.entered_s)
 
 
+def test_the_warm_up_ends_with_the_rate_at_which_the_load_starts(tmp_path):
+    on_spark, _ = translated(tmp_path)
+    [feeder], [load] = on_spark.trickle(), [source.load for _, source in on_spark._sources()]
+    assert feeder._load.rate_at(100.0) == load.rate_at(0.0)
+
+
 def test_hot_keys_rotate(tmp_path):
     on_spark, _ = translated(
         tmp_path, changed('arrivals = "regular"', 'arrivals = "regular"\nrotate_every = "10s"\nrotate_by = 3')

@@ -51,11 +51,17 @@ class SparkScenario:
             for name, source in self._sources()
         ]
 
-    def trickle(self, rate: float) -> list[Feeder]:
-        """One for each source, which writes `rate` records per second that are not part of the run."""
+    def trickle(self, rate: float | None = None) -> list[Feeder]:
+        """One for each source, which writes records that are not part of the run: `rate` per second, or as many as its
+        load has at the start."""
         return [
-            Feeder(self._input(name), Constant(rate), self._maker(name, warm_up=True), _TICK_S)
-            for name, _ in self._sources()
+            Feeder(
+                self._input(name),
+                Constant(float(source.load.rate_at(0.0)) if rate is None else rate),
+                self._maker(name, warm_up=True),
+                _TICK_S,
+            )
+            for name, source in self._sources()
         ]
 
     def note_start(self, start_s: float) -> None:
