@@ -107,6 +107,7 @@ def test_an_interrupted_comparison_leaves_no_process_and_is_resumed(  # type: ig
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job of a shell ignores it
     )
     wait_until(lambda: (out / "runs.jsonl").exists() and (out / "runs.jsonl").stat().st_size > 0)
     if killed_by is signal.SIGINT:

@@ -52,6 +52,7 @@ def test_a_moved_substream_runs_on_its_new_executor_in_the_next_batch_and_stays_
     assert counting.ran_on() == moved
 
 
+@pytest.mark.slow
 def test_a_killed_executor_is_replaced_and_its_number_and_substreams_go_to_the_replacement(counting, eventually):
     counting.feed(6)
     killed = counting.kill_9(1)
