@@ -3,7 +3,7 @@
 import pytest
 from sites import ACTIVE, WARM, executors, phases, pool_plan, see, serving, want
 
-from rheostat.spark.act.draining import drained, total
+from rheostat.spark.act.draining import DRAIN_TIMEOUT_S, STARVED_DRAIN_TIMEOUT_S, drain_timeout_s, drained, total
 from rheostat.spark.act.executor_numbers import note_registered
 
 
@@ -38,6 +38,17 @@ def test_a_job_that_never_ends_does_not_keep_an_executor_for_ever():
     book = serving("a", "b")
     want(book, pool_plan(0))
     looks = [drained(book, {"a"}, frozenset({7}), time_s) for time_s in (0.0, 1.0, 60.0, 61.0)]
+    assert looks == [(), (), (), ("b",)]
+
+
+def test_a_pool_without_an_executor_shortens_the_draining_of_others_because_its_jobs_wait_for_their_place():
+    leaving, starved = serving("a", "b"), serving("c")
+    want(leaving, pool_plan(0))
+    assert drain_timeout_s([leaving, starved]) == DRAIN_TIMEOUT_S
+    see(starved)
+    timeout_s = drain_timeout_s([leaving, starved])
+    assert timeout_s == STARVED_DRAIN_TIMEOUT_S
+    looks = [drained(leaving, {"a"}, frozenset({7}), time_s, timeout_s) for time_s in (0.0, 1.0, 5.0, 5.5)]
     assert looks == [(), (), (), ("b",)]
 
 

@@ -4,7 +4,7 @@ A job that was under way when an executor lost its work may still read what the 
 Spark would have to compute that again, and the batch would wait.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from rheostat.snapshot import ExecutorPhase
 from rheostat.spark.act.executor_numbers import stand_by
@@ -13,13 +13,31 @@ from rheostat.spark.state.executor_book import Member, SiteBook
 DRAIN_TIMEOUT_S = 60.0
 """Some jobs never end. After this time Spark may compute again what it misses."""
 
+STARVED_DRAIN_TIMEOUT_S = 5.0
+"""The same while a pool has no executor. Its jobs cannot end before it gets one, perhaps in the place of one that
+drains: to wait for them would be to wait for each other."""
 
-def drained(book: SiteBook, routed: Collection[str], jobs: frozenset[int], now_s: float) -> tuple[str, ...]:
+_THERE = (ExecutorPhase.ACTIVE, ExecutorPhase.STARTING, ExecutorPhase.WARM)
+
+
+def drain_timeout_s(sites: Iterable[SiteBook]) -> float:
+    """How long the executors of all sites may drain."""
+    is_one_starved = any(site.wanted.executors and not site.having(*_THERE) for site in sites)
+    return STARVED_DRAIN_TIMEOUT_S if is_one_starved else DRAIN_TIMEOUT_S
+
+
+def drained(
+    book: SiteBook,
+    routed: Collection[str],
+    jobs: frozenset[int],
+    now_s: float,
+    timeout_s: float = DRAIN_TIMEOUT_S,
+) -> tuple[str, ...]:
     """The executors to end now: leaving ones that have drained and are not wanted as standbys, and surplus ones.
 
     `routed` are the ids of those that still get work, `jobs` the jobs under way.
     """
-    leaving = [m for m in book.having(ExecutorPhase.LEAVING) if _has_drained(m, routed, jobs, now_s)]
+    leaving = [m for m in book.having(ExecutorPhase.LEAVING) if _has_drained(m, routed, jobs, now_s, timeout_s)]
     while leaving and len(book.having(ExecutorPhase.WARM)) < book.wanted.standby:
         stand_by(book, leaving.pop())
     spare = [*book.having(ExecutorPhase.WARM), *book.having(ExecutorPhase.STARTING)]
@@ -42,7 +60,7 @@ def _future_standbys(book: SiteBook) -> int:
     return max(0, book.wanted.standby - len(book.having(ExecutorPhase.WARM)) - max(0, starting))
 
 
-def _has_drained(member: Member, routed: Collection[str], jobs: frozenset[int], now_s: float) -> bool:
+def _has_drained(member: Member, routed: Collection[str], jobs: frozenset[int], now_s: float, timeout_s: float) -> bool:
     """Never at the first look: a job that was submitted just before is listed some milliseconds later."""
     if member.id in routed:
         member.unrouted_s, member.awaited_jobs = None, None
@@ -50,5 +68,5 @@ def _has_drained(member: Member, routed: Collection[str], jobs: frozenset[int], 
         member.unrouted_s = now_s
     else:
         member.awaited_jobs = jobs if member.awaited_jobs is None else member.awaited_jobs & jobs
-        return not member.awaited_jobs or now_s - member.unrouted_s > DRAIN_TIMEOUT_S
+        return not member.awaited_jobs or now_s - member.unrouted_s > timeout_s
     return False
