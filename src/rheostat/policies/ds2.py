@@ -20,11 +20,11 @@ from rheostat.decision import Decision
 from rheostat.describe import resize
 from rheostat.duration import Duration, human, positive_seconds
 from rheostat.names import OperatorName, PoolName
-from rheostat.policies.drs.routes import Routes
 from rheostat.policies.interval_timer import IntervalTimer
 from rheostat.policies.measures_window import MeasuresWindow
 from rheostat.policies.observation import SETTLING, NotMeasuredError, Observation, PoolView
 from rheostat.policies.policy import Policy, PolicyOptions
+from rheostat.policies.routes import Routes
 from rheostat.policies.within_budget import within_budget
 from rheostat.sla import Goal
 

@@ -13,7 +13,7 @@ from rheostat.policies.drs.demand import Demand
 from rheostat.policies.drs.network_variants import servable_share, with_margin, with_share
 from rheostat.policies.drs.pacing import periods_smoothed
 from rheostat.policies.drs.problems import why_not_affordable, why_not_worth_it
-from rheostat.policies.drs.routes import Routes
+from rheostat.policies.routes import Routes
 from rheostat.queueing import MicroBatch, Network, Station, mmk
 from rheostat.snapshot import OperatorState, Snapshot, StreamState
 from rheostat.topology import Operator, Source, Topology

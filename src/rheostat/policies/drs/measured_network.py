@@ -13,8 +13,8 @@ from rheostat.policies.batch_cost import BatchCosts
 from rheostat.policies.drs.demand import Demand
 from rheostat.policies.drs.network_variants import with_margin
 from rheostat.policies.drs.options import DrsOptions
-from rheostat.policies.drs.routes import Routes
 from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
+from rheostat.policies.routes import Routes
 from rheostat.queueing import ExecutorAllocation, Network, QueueModel, Station
 from rheostat.sla import MOST_EXECUTORS, Goal
 from rheostat.snapshot import Snapshot

@@ -20,12 +20,12 @@ from rheostat.decision import Decision
 from rheostat.describe import resize
 from rheostat.duration import human, positive_seconds, seconds
 from rheostat.names import OperatorName, PoolName
-from rheostat.policies.drs.routes import Routes
 from rheostat.policies.flink.capacity import ProcessingDemand, scale_factor, scaled
 from rheostat.policies.flink.options import FlinkOptions
 from rheostat.policies.measures_window import MeasuresWindow
 from rheostat.policies.observation import SETTLING, NotMeasuredError, Observation, PoolView
 from rheostat.policies.policy import Policy
+from rheostat.policies.routes import Routes
 from rheostat.policies.within_budget import within_budget
 from rheostat.sla import Goal
 

@@ -14,7 +14,6 @@ from rheostat.decision import Decision, Effect, Move
 from rheostat.describe import executors, resize
 from rheostat.duration import human, seconds
 from rheostat.names import PoolName
-from rheostat.policies.drs.routes import Routes
 from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
 from rheostat.policies.policy import Policy
 from rheostat.policies.rheostat.latency_window import LatencyWindow
@@ -23,6 +22,7 @@ from rheostat.policies.rheostat.operator_cost import OperatorCost
 from rheostat.policies.rheostat.options import RheostatOptions
 from rheostat.policies.rheostat.sizing import Sizing
 from rheostat.policies.rheostat.slow_executors import SlowExecutors
+from rheostat.policies.routes import Routes
 from rheostat.policies.start_times import StartTimes
 from rheostat.policies.within_budget import within_budget
 from rheostat.sla import Goal
@@ -199,7 +199,7 @@ class Rheostat(Policy[RheostatOptions]):
     ) -> Decision:
         size, rate = sizes[pool.name], sum(sizing.rates[name] for name in pool.measured)
         latency_s = sizing.latency_s(sizes)
-        load = f"{rate:,.3g} records/s are work for {executors_of(sizing.work(pool.name))}"
+        load = f"{rate:,.3g} records/s are work for {sizing.work(pool.name):.1f} executors"
         expected = f"expected latency {_human(latency_s)}, SLA {_human(self._sla_s)}"
         if need.now <= need.load:
             why = load
@@ -211,10 +211,6 @@ class Rheostat(Policy[RheostatOptions]):
         short = f" ({executors(need.now)} are not allowed or cannot be had)" if need.now > size else ""
         finite = latency_s if math.isfinite(latency_s) else None
         return pool.scale(size, f"{why}: {what}{short}, {expected}", latency_s=finite)
-
-
-def executors_of(work: float) -> str:
-    return f"{work:.1f} executors"
 
 
 def _human(duration_s: float) -> str:
