@@ -17,6 +17,9 @@ settings.load_profile("rheostat")
 
 T = TypeVar("T")
 
+_MOST_EXECUTORS_LEFT_OVER = 4
+"""Of eight slots: the others are free for the tests of the next module."""
+
 
 @pytest.fixture(scope="session")
 def cluster() -> "Iterator[EmbeddedCluster]":
@@ -48,14 +51,42 @@ def spark(cluster: "EmbeddedCluster") -> "Iterator[SparkSession]":
 @pytest.fixture(scope="module")
 def idle_cluster(spark: "SparkSession", eventually: "Eventually") -> "SparkSession":
     """The session without executors: those that earlier tests needed may leave no room for others."""
+    _release_executors(spark, eventually)
+    return spark
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _room_for_executors(request: pytest.FixtureRequest, eventually: "Eventually") -> None:
+    """Release the executors of earlier modules before they fill the cluster.
+
+    Spark keeps executors with shuffle files until these are collected: those of earlier profiles could take all
+    slots, and a test with a profile of its own would wait for one without end.
+    """
+    if "spark" in {name for item in _tests_of(request.node) for name in item.fixturenames}:
+        spark = request.getfixturevalue("spark")
+        if len(_executor_ids(spark)) > _MOST_EXECUTORS_LEFT_OVER:
+            _release_executors(spark, eventually)
+
+
+def _tests_of(module: pytest.Module) -> list[pytest.Function]:
+    return [
+        item
+        for item in module.session.items
+        if isinstance(item, pytest.Function) and item.getparent(pytest.Module) is module
+    ]
+
+
+def _executor_ids(spark: "SparkSession") -> set[str]:
     from rheostat.spark.observe.status_store import StatusStore
 
-    store = StatusStore(spark)
-    ids = [executor.id for executor in store.executors()]
+    return {executor.id for executor in StatusStore(spark).executors()}
+
+
+def _release_executors(spark: "SparkSession", eventually: "Eventually") -> None:
+    ids = _executor_ids(spark)
     context = spark.sparkContext
-    context._jsc.sc().schedulerBackend().killExecutors(context._jvm.PythonUtils.toSeq(ids), False, False, True)
-    eventually(lambda: not {executor.id for executor in store.executors()} & set(ids) or None, "no executors")
-    return spark
+    context._jsc.sc().schedulerBackend().killExecutors(context._jvm.PythonUtils.toSeq(sorted(ids)), False, False, True)
+    eventually(lambda: not _executor_ids(spark) & ids or None, "no executors")
 
 
 class Eventually(Protocol):
