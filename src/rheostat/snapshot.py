@@ -48,10 +48,34 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, gc=False):
     tasks: int | None = None
 
 
+class BatchUnderWay(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The micro-batch that is computed now: how long it has run, and how far its `tasks` are.
+
+    `worked_s` is the time that its tasks have worked so far, those that still run included, in the unit of `busy_s`.
+    `rows` is how many records it has, where that is known or can be estimated.
+    """
+
+    elapsed_s: float
+    tasks: int
+    finished: int
+    running: int
+    worked_s: float
+    rows: int | None = None
+
+    @property
+    def least_work_s(self) -> float:
+        """The work of the whole batch if tasks that wait take as long as those before them have taken so far.
+
+        Running tasks are not finished, so it is more.
+        """
+        begun = self.finished + self.running
+        return self.worked_s * max(1.0, self.tasks / begun) if begun else 0.0
+
+
 class OperatorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One operator. `queued` is the backlog: what arrived and is neither completed nor lost, running work included.
 
-    `grouping` is how its records are spread now.
+    `grouping` is how its records are spread now; `under_way` is None between batches, and where it is not known.
     """
 
     name: OperatorName
@@ -66,6 +90,7 @@ class OperatorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     service_scv: float | None = None
     batch: Batch | None = None
     grouping: str | None = None
+    under_way: BatchUnderWay | None = None
 
 
 class ExecutorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
