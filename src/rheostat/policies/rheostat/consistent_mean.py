@@ -2,23 +2,35 @@
 
 import math
 from collections import deque
+from itertools import pairwise
+from statistics import median
 
-_SHORTEST_S = 4.0
 _LONGEST_S = 120.0
-_SIGNIFICANT = 3.0
-"""Standard errors between the newer and the older mean from which on they are two different ones."""
+_FIRST_S = 4.0
+"""The first of the times that are looked back over: the next ones are twice, four times, ... as long."""
+
+_SIGNIFICANT = 4.5
+"""Standard errors between the newer and the older mean from which on they are two different ones: by chance that
+happens less than once in an hour of turns."""
+
+_ENOUGH = 8
+"""Samples from which on they tell how much they vary."""
+
+_MEDIAN_OF_SQUARES = 0.455
+"""Of a normal variable with variance 1."""
 
 
 class ConsistentMean:
     """The mean of `total` per `weight` over recent samples, for example records per second.
 
     Looks back over ever longer times, each twice the one before, as long as what is added does not differ from what is
-    newer by more than chance. So it is precise while nothing changes, and follows a jump within seconds. The variance
-    of a total of mean m over weight w is `noise`·m·w for counts, and `noise`·m²·w with `relative`.
+    newer by more than chance. So it is precise while nothing changes, and follows a jump at once. The variance of a
+    total of mean m over weight w is m·w for counts, and m²·w with `relative`, times `noise` at least, or more if
+    samples differ more from one to the next in general.
     """
 
     def __init__(self, *, noise: float = 1.0, relative: bool = False) -> None:
-        self._noise, self._relative = noise, relative
+        self._least_noise, self._relative = noise, relative
         self._samples: deque[tuple[float, float, float]] = deque()
 
     def add(self, time_s: float, weight: float, total: float) -> None:
@@ -33,22 +45,35 @@ class ConsistentMean:
         """None without a sample."""
         weight = total = 0.0
         older_weight = older_total = 0.0
-        reach_s = _SHORTEST_S
+        reach_s, noise = 0.0, self._noise()
         for time_s, sample_weight, sample_total in reversed(self._samples):
-            if time_s <= now_s - reach_s and weight > 0:
-                if older_weight > 0 and self._differ(weight, total, older_weight, older_total):
+            if weight > 0 and time_s <= now_s - reach_s:
+                if older_weight > 0 and self._differ(weight, total, older_weight, older_total, noise):
                     break
                 weight, total = weight + older_weight, total + older_total
                 older_weight = older_total = 0.0
-                reach_s *= 2
-            if reach_s == _SHORTEST_S or weight == 0:
-                weight, total = weight + sample_weight, total + sample_total
+                reach_s = max(_FIRST_S, 2 * reach_s)
+            if weight == 0:
+                weight, total = sample_weight, sample_total
             else:
                 older_weight, older_total = older_weight + sample_weight, older_total + sample_total
         return total / weight if weight > 0 else None
 
-    def _differ(self, weight: float, total: float, older_weight: float, older_total: float) -> bool:
+    def _noise(self) -> float:
+        """By the median, which a few jumps do not change."""
+        squares = [
+            (total / weight - before / weight_before) ** 2
+            / self._variance(1.0, (total + before) / (weight + weight_before), weight, weight_before)
+            for (_, weight_before, before), (_, weight, total) in pairwise(self._samples)
+            if weight > 0 and weight_before > 0 and total + before > 0
+        ]
+        return max(self._least_noise, median(squares) / _MEDIAN_OF_SQUARES) if len(squares) >= _ENOUGH else self._least_noise
+
+    def _differ(self, weight: float, total: float, older_weight: float, older_total: float, noise: float) -> bool:
         mean = (total + older_total) / (weight + older_weight)
-        variance = self._noise * (mean * mean if self._relative else mean)
-        error = math.sqrt(variance * (1 / weight + 1 / older_weight))
+        error = math.sqrt(self._variance(noise, mean, weight, older_weight))
         return abs(total / weight - older_total / older_weight) > _SIGNIFICANT * max(error, 1e-3 * mean)
+
+    def _variance(self, noise: float, mean: float, weight: float, older_weight: float) -> float:
+        """Of the difference between two means."""
+        return noise * (mean * mean if self._relative else mean) * (1 / weight + 1 / older_weight)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from rheostat.policies.batch_cost import BatchCosts
+from rheostat.policies.rheostat.batch_cost_so_far import BatchCostSoFar
 from rheostat.policies.rheostat.consistent_mean import ConsistentMean
 from rheostat.policies.rheostat.substream_shares import SubstreamShares
 from rheostat.snapshot import ExecutorState, OperatorState, SubstreamState
@@ -27,15 +28,16 @@ class OperatorCost:
     """
 
     def __init__(self) -> None:
-        self._service = ConsistentMean(noise=2.0, relative=True)
+        self._service = ConsistentMean(noise=1.0, relative=True)
         self._batches = BatchCosts()
         self._last: OperatorState | None = None
         self._last_size = 0
         self._variation = 0.0
         self._owners: Sequence[int] = ()
         self._size = 1
+        self._running = BatchCostSoFar()
         self.shares = SubstreamShares()
-        self.service_s: float | None = None
+        self.learned_s: float | None = None
         self.batched = False
 
     def update(
@@ -46,12 +48,46 @@ class OperatorCost:
         size: int,
         owners: Sequence[int] = (),
         substreams: Sequence[SubstreamState] = (),
+        rate: float | None = None,
     ) -> None:
-        """Learn from one more turn, in which `size` executors served and had the substreams as in `owners`."""
+        """Learn from one more turn, in which `size` executors served and had the substreams as in `owners`, and
+        records arrived at `rate`."""
         self.batched = state.batch is not None
         self._owners, self._size = owners, size
         self._batches.update(state.batch, size, executors)
         self.shares.update(time_s, substreams)
+        self._running.update(time_s, state.under_way, rate, is_keyed=bool(owners))
+        self._learn_from_finished(time_s, state, size)
+
+    @property
+    def service_s(self) -> float | None:
+        """What a record costs: as learned from finished work, or more if the batch under way has cost more already."""
+        return self._running.at_least_s(self.learned_s)
+
+    @property
+    def jump(self) -> float:
+        """How many times as much as learned a record costs by the batch under way; 1 if it does not say so."""
+        return (self.service_s or 0.0) / self.learned_s if self.learned_s else 1.0
+
+    def projected_s(self, state: OperatorState) -> float:
+        """The mean latency at least of the records of the batch under way when it ends; without one, the age of the
+        oldest record.
+
+        They arrived evenly from the oldest on until the batch began. Its waiting work is shared by all executors.
+        """
+        oldest_s, batch = state.oldest_s or 0.0, state.under_way
+        if batch is None:
+            return oldest_s
+        work_s = max(batch.worked_s, (batch.rows or 0) * (self.service_s or 0.0))
+        left_s = (work_s - batch.worked_s) * self.stretch(self._size, as_it_is=True) / self._size
+        return (max(oldest_s, batch.elapsed_s) + batch.elapsed_s) / 2 + left_s
+
+    def backlog_s(self, state: OperatorState) -> float:
+        """Work that waits or is under way: the backlog less what the batch under way has done of it."""
+        done_s = 0.0 if state.under_way is None else state.under_way.worked_s
+        return max(0.0, (state.queued or 0) * (self.service_s or 0.0) - done_s)
+
+    def _learn_from_finished(self, time_s: float, state: OperatorState, size: int) -> None:
         last, last_size = self._last, self._last_size
         if last is not None and state.completed == last.completed:
             return
@@ -61,7 +97,7 @@ class OperatorCost:
         records, work_s = state.completed - last.completed, (state.busy_s or 0.0) - (last.busy_s or 0.0)
         if records > 0 and work_s > 0:
             self._service.add(time_s, records, work_s)
-            self.service_s = self._service.mean(time_s)
+            self.learned_s = self._service.mean(time_s)
             if size == last_size:
                 self._learn_variation(state, last, records, work_s)
 

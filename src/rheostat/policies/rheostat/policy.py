@@ -99,13 +99,16 @@ class Rheostat(Policy[RheostatOptions]):
         self._latency.add(snapshot.time_s, snapshot.latency)
         self._routes.update(snapshot)
         self._starts.update(snapshot)
+        rates = (self._routes.arrival_rates(self._load.rate) if self._load.rate is not None else None) or {}
         for pool in observation.pools.values():
             serving = len(pool.active) or pool.size
             self._slow.setdefault(pool.name, SlowExecutors()).update(pool.active)
             for name in pool.measured:
                 if (state := snapshot.operators.get(name)) is not None:
                     owners, substreams = observation.plan.assignment.get(name, ()), snapshot.substreams_of(name)
-                    self._costs[name].update(snapshot.time_s, state, pool.executors, serving, owners, substreams)
+                    self._costs[name].update(
+                        snapshot.time_s, state, pool.executors, serving, owners, substreams, rates.get(name)
+                    )
 
     def _sizing(self, observation: Observation) -> Sizing:
         if self._load.rate is None:
@@ -154,10 +157,15 @@ class Rheostat(Policy[RheostatOptions]):
             recent.popleft()
         if need.now > pool.size:
             return need.now
-        late = (self._latency.mean_s or 0.0) > self._sla_s
-        if pool.settling or late or time_s - recent[0][0] < self._keep_s:
+        if pool.settling or self._is_late(observation) or time_s - recent[0][0] < self._keep_s:
             return pool.size
         return min(pool.size, max(need.backlog, *(size for _, size in recent)))
+
+    def _is_late(self, observation: Observation) -> bool:
+        """Whether results are late, or records that wait or are computed now will be."""
+        states = [s for name in observation.plan.pool_of if (s := observation.snapshot.operators.get(name)) is not None]
+        waited_s = sum(self._costs[s.name].projected_s(s) for s in states)
+        return max(self._latency.mean_s or 0.0, waited_s) > self._sla_s
 
     def _replace(self, observation: Observation, pool: PoolView, size: int) -> Decision | None:
         """Let a slow executor go, and start another in its place: a batch lasts as long as its slowest task.
@@ -199,7 +207,11 @@ class Rheostat(Policy[RheostatOptions]):
     ) -> Decision:
         size, rate = sizes[pool.name], sum(sizing.rates[name] for name in pool.measured)
         latency_s = sizing.latency_s(sizes)
-        load = f"{rate:,.3g} records/s are work for {sizing.work(pool.name):.1f} executors"
+        load = f"{rate:,.3g} records/s are work for {sizing.work(pool.name):.1f} executors" + "".join(
+            f" (estimated: a record of {name!r} costs {self._costs[name].jump:.1f} times as much in the batch under way)"
+            for name in pool.measured
+            if self._costs[name].jump > 1
+        )
         expected = f"expected latency {_human(latency_s)}, SLA {_human(self._sla_s)}"
         if need.now <= need.load:
             why = load

@@ -97,7 +97,7 @@ class Sizing:
             cost, state = self.costs[name], snapshot.operators.get(name)
             stretched = cost.stretch(view.size)
             work += cost.work(self.present_rates[name]) * stretched
-            backlog_s += (0 if state is None else state.queued or 0) * (cost.service_s or 0.0) * stretched
+            backlog_s += 0.0 if state is None else cost.backlog_s(state) * stretched
         allowed_s = work * latency_s / len(self.pools)
         late_s = backlog_s + (work - serving) * waiting_s - allowed_s
         return math.ceil(work + late_s / self.drain_s - 1e-9) if late_s > 0 and backlog_s > allowed_s / 2 else 0
