@@ -3,11 +3,16 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rheostat.policies.batch_cost import BatchCosts
 from rheostat.policies.rheostat.batch_cost_so_far import BatchCostSoFar
 from rheostat.policies.rheostat.consistent_mean import ConsistentMean
 from rheostat.policies.rheostat.substream_shares import SubstreamShares
 from rheostat.snapshot import ExecutorState, OperatorState, SubstreamState
+
+Floats = NDArray[np.float64]
 
 LATENCY_IN_BATCHES = 1.5
 FULL = 0.97
@@ -138,6 +143,13 @@ class OperatorCost:
         if self.batched:
             return LATENCY_IN_BATCHES * self._batch_s(rate, size, used)
         return (self.service_s or 0.0) / (1 - used)
+
+    def batch_with_s(self, rows: Floats, executors: Floats, cost_size: int) -> Floats:
+        """The durations of batches of so many rows on so many executors."""
+        each = np.maximum(rows / executors, 1.0)
+        by_chance = 1 + self._variation * np.sqrt(2 * np.log(np.maximum(executors, 1.0)) / each)
+        work_s = rows * (self.service_s or 0.0) * self.stretch(cost_size) / executors
+        return np.asarray(self.batch_cost_s(cost_size) + work_s * by_chance)
 
     def _batch_s(self, rate: float, size: int, used: float) -> float:
         """The duration D that batches settle at: D = c + u·D·(1 + v·√(2·ln k·k/(λ·D)))."""

@@ -81,15 +81,14 @@ class Rheostat(Policy[RheostatOptions]):
             sizing = self._sizing(observation)
         except NotMeasuredError as missing:
             return observation.hold_all(str(missing))
-        rise = self._rise(sizing)
-        needs = self._needs(observation, sizing, rise)
+        needs = self._needs(observation, sizing)
         sizes = within_budget(
             observation, {name: self._wanted(observation, name, need) for name, need in needs.items()}
         )
         return [
             self._replace(observation, pool, sizes[name])
             or self._move(observation, sizing, pool, sizes[name])
-            or self._scale(sizing, pool, sizes, needs[name], rise)
+            or self._scale(sizing, pool, sizes, needs[name])
             for name, pool in observation.pools.items()
         ]
 
@@ -131,22 +130,24 @@ class Rheostat(Policy[RheostatOptions]):
             window_s=self._latency.window_s,
             start_s=start_s,
             drain_s=self._drain_s,
+            starting_s={name: self._starts.under_way_s(name) for name in observation.pools},
         )
 
-    def _rise(self, sizing: Sizing) -> float:
-        """The factor by which the load may rise until new executors serve, beyond what is forecast."""
-        if not self._load.rate or self._load.forecast(sizing.start_s) is not None:
-            return 1.0
-        return self._load.highest(sizing.start_s, self.options.caution) / self._load.rate
-
-    def _needs(self, observation: Observation, sizing: Sizing, rise: float) -> dict[PoolName, _Need]:
-        load, left = sizing.steady(_AIM * self._sla_s), sizing.steady(_AIM_WHEN_LEAVING * self._sla_s)
-        needs = {}
-        for name in observation.pools:
-            for_rise = sizing.for_rise(name, rise, load[name], _AIM * self._sla_s)
-            backlog = sizing.for_backlog(name, observation.snapshot, _AIM * self._sla_s)
-            needs[name] = _Need(load[name], for_rise, backlog, max(left[name], for_rise))
-        return needs
+    def _needs(self, observation: Observation, sizing: Sizing) -> dict[PoolName, _Need]:
+        aim_s = _AIM * self._sla_s
+        load, left = sizing.steady(aim_s), sizing.steady(_AIM_WHEN_LEAVING * self._sla_s)
+        is_forecast = self._load.forecast(sizing.start_s) is not None
+        replay = None if is_forecast else self._load.replay(self._latency.window_s + sizing.start_s)
+        rises = sizing.for_rises(replay, self.options.caution, load, aim_s)
+        return {
+            name: _Need(
+                load[name],
+                rises[name],
+                sizing.for_backlog(name, observation.snapshot, aim_s),
+                max(left[name], rises[name]),
+            )
+            for name in observation.pools
+        }
 
     def _wanted(self, observation: Observation, name: PoolName, need: _Need) -> int:
         """The size that a pool should have, if the budget allows it."""
@@ -202,9 +203,7 @@ class Rheostat(Policy[RheostatOptions]):
                 )
         return None
 
-    def _scale(
-        self, sizing: Sizing, pool: PoolView, sizes: Mapping[PoolName, int], need: _Need, rise: float
-    ) -> Decision:
+    def _scale(self, sizing: Sizing, pool: PoolView, sizes: Mapping[PoolName, int], need: _Need) -> Decision:
         size, rate = sizes[pool.name], sum(sizing.rates[name] for name in pool.measured)
         latency_s = sizing.latency_s(sizes)
         load = f"{rate:,.3g} records/s are work for {sizing.work(pool.name):.1f} executors" + "".join(
@@ -218,7 +217,7 @@ class Rheostat(Policy[RheostatOptions]):
         elif need.backlog >= need.rise:
             why = f"{load}, and the backlog for more: {executors(need.backlog)} drain it in {_human(self._drain_s)}"
         else:
-            why = f"{load}, and {executors(need.rise)} survive a rise by {rise:.2f}, as seen before"
+            why = f"{load}, and {executors(need.rise)} survive {self.options.caution:.0%} of the rises seen before"
         what = resize(pool.size, size) if size != pool.size else "hold"
         short = f" ({executors(need.now)} are not allowed or cannot be had)" if need.now > size else ""
         finite = latency_s if math.isfinite(latency_s) else None
