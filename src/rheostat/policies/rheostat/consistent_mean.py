@@ -2,6 +2,7 @@
 
 import math
 from collections import deque
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
@@ -13,11 +14,29 @@ _SIGNIFICANT = 4.5
 """Standard errors between the newer and the older mean from which on they are two different ones: by chance that
 happens less than once in an hour of turns."""
 
+_TREND_ERRORS = 2.0
+"""Standard errors by which a trend may be smaller than it looks."""
+
 _ENOUGH = 8
 """Samples from which on they tell how much they vary."""
 
 _MEDIAN_OF_SQUARES = 0.455
 """Of a normal variable with variance 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean, the weight of the samples that it is of and the middle of their times, and how fast it rises or falls at
+    least, per second: 0 if that could be chance."""
+
+    mean: float
+    weight: float
+    trend: float
+    middle_s: float
+
+    def at(self, time_s: float) -> float:
+        """As the trend goes on; no less than 0."""
+        return max(0.0, self.mean + self.trend * (time_s - self.middle_s))
 
 
 class ConsistentMean:
@@ -43,21 +62,43 @@ class ConsistentMean:
 
     def mean(self, now_s: float) -> float | None:
         """None without a sample."""
+        estimate = self.estimate(now_s)
+        return None if estimate is None else estimate.mean
+
+    def estimate(self, now_s: float) -> Estimate | None:
+        """None without a sample that has a weight."""
+        noise = self._noise()
+        samples = list(self._samples)[-self._consistent(now_s, noise) :]
+        weight = sum(sample_weight for _, sample_weight, _ in samples)
+        if weight <= 0:
+            return None
+        mean = sum(total for *_, total in samples) / weight
+        middle_s = sum(time_s * sample_weight for time_s, sample_weight, _ in samples) / weight
+        spread = sum(sample_weight * (time_s - middle_s) ** 2 for time_s, sample_weight, _ in samples)
+        if spread <= 0:
+            return Estimate(mean, weight, 0.0, middle_s)
+        slope = sum((total - mean * each) * (time_s - middle_s) for time_s, each, total in samples) / spread
+        error = math.sqrt(noise * (mean * mean if self._relative else mean) / spread)
+        sure = math.copysign(max(0.0, abs(slope) - _TREND_ERRORS * error), slope)
+        return Estimate(mean, weight, sure, middle_s)
+
+    def _consistent(self, now_s: float, noise: float) -> int:
+        """How many of the newest samples do not differ by more than chance."""
         weight = total = 0.0
         older_weight = older_total = 0.0
-        reach_s, noise = 0.0, self._noise()
-        for time_s, sample_weight, sample_total in reversed(self._samples):
+        reach_s, taken = 0.0, 0
+        for number, (time_s, sample_weight, sample_total) in enumerate(reversed(self._samples)):
             if weight > 0 and time_s <= now_s - reach_s:
                 if older_weight > 0 and self._differ(weight, total, older_weight, older_total, noise):
                     break
-                weight, total = weight + older_weight, total + older_total
+                weight, total, taken = weight + older_weight, total + older_total, number
                 older_weight = older_total = 0.0
                 reach_s = max(_FIRST_S, 2 * reach_s)
             if weight == 0:
-                weight, total = sample_weight, sample_total
+                weight, total, taken = sample_weight, sample_total, number + 1
             else:
                 older_weight, older_total = older_weight + sample_weight, older_total + sample_total
-        return total / weight if weight > 0 else None
+        return max(1, taken)
 
     def _noise(self) -> float:
         """By the median, which a few jumps do not change."""

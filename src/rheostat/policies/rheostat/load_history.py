@@ -6,7 +6,7 @@ from collections import deque
 import numpy as np
 
 from rheostat.forecast.models.season import season_of
-from rheostat.policies.rheostat.consistent_mean import ConsistentMean
+from rheostat.policies.rheostat.consistent_mean import ConsistentMean, Estimate
 from rheostat.policies.rheostat.load_replay import LoadReplay
 
 _REMEMBERED_S = 3600.0
@@ -21,6 +21,9 @@ _ENOUGH = 30
 
 _MOST_MOMENTS = 300
 """Of more moments some are left out, evenly."""
+
+_ERRORS = 3.0
+"""Standard errors by which a rate may be wrong."""
 
 _SEASON_EVERY = 8
 """Turns from one search for a season to the next."""
@@ -40,6 +43,7 @@ class LoadHistory:
         self._counted: deque[tuple[float, float]] = deque()
         self._season = 1
         self._turns = 0
+        self._estimate: Estimate | None = None
         self.rate: float | None = None
 
     def add(self, time_s: float, interval_s: float, rate: float | None) -> None:
@@ -54,9 +58,10 @@ class LoadHistory:
             self._mean.add(time_s, self._pending_s, rate * interval_s)
             self._pending_s = 0.0
             self._counted.append((time_s, rate * interval_s + (self._counted[-1][1] if self._counted else 0.0)))
-        self.rate = self._mean.mean(time_s)
-        if self.rate is None:
+        self._estimate = self._mean.estimate(time_s)
+        if self._estimate is None:
             return
+        self.rate = max(self._estimate.mean, self._estimate.at(time_s))
         self._past.append((time_s, self.rate))
         for remembered in (self._past, self._counted):
             while remembered[0][0] < time_s - _REMEMBERED_S:
@@ -64,6 +69,17 @@ class LoadHistory:
         self._turns += 1
         if self._turns % _SEASON_EVERY == 0:
             self._season = self._found_season()
+
+    @property
+    def error(self) -> float:
+        """The share by which the rate may be wrong by chance."""
+        return _ERRORS / math.sqrt(max(1.0, self._estimate.mean * self._estimate.weight)) if self._estimate else 1.0
+
+    def by_trend(self, horizon_s: float) -> float:
+        """The rate after `horizon_s` if a rise that there is goes on, but no more than twice the present one."""
+        if self._estimate is None or self.rate is None:
+            return 0.0
+        return min(max(self.rate, self._estimate.at(self._past[-1][0] + horizon_s)), 2 * self.rate)
 
     def forecast(self, horizon_s: float) -> float | None:
         """The highest rate within `horizon_s`, as it was a season before; None without seasons."""

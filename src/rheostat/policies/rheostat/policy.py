@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rheostat.decision import Decision, Effect, Move
+from rheostat.decision import Decision, Effect, Move, Transfer
 from rheostat.describe import executors, resize
 from rheostat.duration import human, seconds
 from rheostat.names import PoolName
@@ -30,8 +30,8 @@ from rheostat.sla import Goal
 _AIM = 0.8
 """Share of the SLA's latency that is planned for."""
 
-_AIM_WHEN_LEAVING = 0.65
-"""The same for scale-in: what is left has to be enough for longer, or it would soon be taken back."""
+_LEAVING = 0.1
+"""Share by which the load may rise after a scale-in without a scale-out: it would soon be taken back."""
 
 _REACTION_S = 3.0
 """From a rise of the load to the decision on it: the rate has to be seen."""
@@ -114,7 +114,7 @@ class Rheostat(Policy[RheostatOptions]):
             raise NotMeasuredError("the rate at the sources was not measured yet: hold")
         start_s = (self._starts.longest_s or _ASSUMED_START_S) + _REACTION_S
         present = self._routes.arrival_rates(self._load.rate)
-        rates = self._routes.arrival_rates(self._load.forecast(start_s) or self._load.rate)
+        rates = self._routes.arrival_rates(self._load.forecast(start_s) or self._load.by_trend(start_s))
         if rates is None or present is None:
             raise NotMeasuredError("the rates of the operators were not measured yet: hold")
         for pool in observation.pools.values():
@@ -130,12 +130,13 @@ class Rheostat(Policy[RheostatOptions]):
             window_s=self._latency.window_s,
             start_s=start_s,
             drain_s=self._drain_s,
+            owners=observation.plan.assignment,
             starting_s={name: self._starts.under_way_s(name) for name in observation.pools},
         )
 
     def _needs(self, observation: Observation, sizing: Sizing) -> dict[PoolName, _Need]:
         aim_s = _AIM * self._sla_s
-        load, left = sizing.steady(aim_s), sizing.steady(_AIM_WHEN_LEAVING * self._sla_s)
+        load, left = sizing.steady(aim_s), sizing.with_more(1 + max(_LEAVING, self._load.error)).steady(aim_s)
         is_forecast = self._load.forecast(sizing.start_s) is not None
         replay = None if is_forecast else self._load.replay(self._latency.window_s + sizing.start_s)
         rises = sizing.for_rises(replay, self.options.caution, load, aim_s)
@@ -221,7 +222,17 @@ class Rheostat(Policy[RheostatOptions]):
         what = resize(pool.size, size) if size != pool.size else "hold"
         short = f" ({executors(need.now)} are not allowed or cannot be had)" if need.now > size else ""
         finite = latency_s if math.isfinite(latency_s) else None
-        return pool.scale(size, f"{why}: {what}{short}, {expected}", latency_s=finite)
+        transfers = () if size == pool.size or pool.settling else self._transfers(sizing, pool, size)
+        return pool.scale(size, f"{why}: {what}{short}, {expected}", latency_s=finite, transfers=transfers)
+
+    def _transfers(self, sizing: Sizing, pool: PoolView, size: int) -> tuple[Transfer, ...]:
+        """Spread the substreams of a keyed operator by what arrived in the last while, not in the last turn alone."""
+        name = pool.operators[0]
+        owners = sizing.owners.get(name, ())
+        if len(pool.operators) > 1 or not owners:
+            return ()
+        stay, following = pool.plan.executors[:size], pool.plan.next_executor
+        return self._costs[name].shares.transfers(owners, (*stay, *range(following, following + size - len(stay))))
 
 
 def _human(duration_s: float) -> str:

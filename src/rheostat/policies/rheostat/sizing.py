@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rheostat.names import OperatorName, PoolName
 from rheostat.policies.observation import PoolView
@@ -36,6 +36,11 @@ class Sizing:
     start_s: float
     drain_s: float
     starting_s: Mapping[PoolName, float] = field(default_factory=dict)
+    owners: Mapping[OperatorName, tuple[int, ...]] = field(default_factory=dict)
+
+    def with_more(self, factor: float) -> "Sizing":
+        """The same with a load that is higher by this factor."""
+        return replace(self, rates={name: factor * rate for name, rate in self.rates.items()})
 
     def most(self, pool: PoolName) -> int:
         """The most executors that may serve `pool` and can all have work."""
