@@ -18,8 +18,8 @@ LATENCY_IN_BATCHES = 1.5
 FULL = 0.97
 """Utilisation of the busiest executor from which on a queue is taken to grow for ever."""
 
-_KEPT = 0.8
-"""The weight of what was known of the slowest task when another batch has finished."""
+_REMEMBERED = 100
+"""Turns with batches over which what is known of the slowest task is averaged."""
 
 _ITERATIONS = 20
 
@@ -37,7 +37,7 @@ class OperatorCost:
         self._batches = BatchCosts()
         self._last: OperatorState | None = None
         self._last_size = 0
-        self._variation = 0.0
+        self._variation, self._variations = 0.0, 0
         self._owners: Sequence[int] = ()
         self._size = 1
         self._running = BatchCostSoFar()
@@ -115,7 +115,8 @@ class OperatorCost:
         by_chance = slowest_s * size / (work_s * self.stretch(size, as_it_is=True)) - 1
         each = records / max(1, now.count - before.count) / size
         variation = min(max(0.0, by_chance), size - 1.0) / math.sqrt(2 * math.log(size) / max(1.0, each))
-        self._variation = _KEPT * self._variation + (1 - _KEPT) * variation
+        self._variations = min(self._variations + 1, _REMEMBERED)
+        self._variation += (variation - self._variation) / self._variations
 
     def stretch(self, size: int, *, as_it_is: bool = False) -> float:
         """Records of the busiest executor over the mean, with an even spread of substreams, or with the present one."""

@@ -30,6 +30,9 @@ from rheostat.sla import Goal
 _AIM = 0.8
 """Share of the SLA's latency that is planned for."""
 
+_TOLERATED = 0.92
+"""Share of the SLA's latency up to which the present size is kept: small errors are no reason to act."""
+
 _LEAVING = 0.1
 """Share by which the load may rise after a scale-in without a scale-out: it would soon be taken back."""
 
@@ -45,16 +48,20 @@ _UNEVEN = 0.7
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """Executors that a pool needs: for the load, for a rise of it, for the backlog, and to be left after a scale-in."""
+    """Executors that a pool needs: for the load, for a rise of it, for the backlog, and to be left after a scale-in.
+
+    `too_few` says that the present size is not enough for load and rise.
+    """
 
     load: int
     rise: int
     backlog: int
     kept: int
+    too_few: bool
 
     @property
     def now(self) -> int:
-        return max(self.load, self.rise, self.backlog)
+        return max(self.load, self.rise, self.backlog) if self.too_few else self.backlog
 
 
 class Rheostat(Policy[RheostatOptions]):
@@ -140,12 +147,14 @@ class Rheostat(Policy[RheostatOptions]):
         is_forecast = self._load.forecast(sizing.start_s) is not None
         replay = None if is_forecast else self._load.replay(self._latency.window_s + sizing.start_s)
         rises = sizing.for_rises(replay, self.options.caution, load, aim_s)
+        too_few = sizing.too_few(replay, self.options.caution, _TOLERATED * self._sla_s)
         return {
             name: _Need(
                 load[name],
                 rises[name],
                 sizing.for_backlog(name, observation.snapshot, aim_s),
                 max(left[name], rises[name]),
+                name in too_few,
             )
             for name in observation.pools
         }
@@ -192,6 +201,8 @@ class Rheostat(Policy[RheostatOptions]):
             now_s, even_s = cost.latency_s(rate, pool.size, as_it_is=True), cost.latency_s(rate, pool.size)
             if now_s <= _AIM * self._sla_s / len(observation.pools) or even_s > _UNEVEN * now_s:
                 continue
+            if not cost.shares.is_uneven(owners, pool.size):
+                continue
             if transfers := cost.shares.transfers(owners, pool.plan.executors):
                 share = cost.shares.stretch(owners, pool.size)
                 moved = sum(len(transfer.substreams) for transfer in transfers)
@@ -213,7 +224,7 @@ class Rheostat(Policy[RheostatOptions]):
             if self._costs[name].jump > 1
         )
         expected = f"expected latency {_human(latency_s)}, SLA {_human(self._sla_s)}"
-        if need.now <= need.load:
+        if max(need.rise, need.backlog) <= need.load:
             why = load
         elif need.backlog >= need.rise:
             why = f"{load}, and the backlog for more: {executors(need.backlog)} drain it in {_human(self._drain_s)}"

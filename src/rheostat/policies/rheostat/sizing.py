@@ -84,12 +84,26 @@ class Sizing:
         after which the load went on as in `replay`, while others start."""
         if replay is None:
             return dict(least)
-        steady_s = {name: self._latency_s(name, least) for name in self.pools}
+        allowed_s = self._allowed_s(least, latency_s)
+        return {name: self._for_rises(name, replay, share, size, allowed_s[name]) for name, size in least.items()}
+
+    def too_few(self, replay: LoadReplay | None, share: float, latency_s: float) -> set[PoolName]:
+        """The pools whose present size does not keep `latency_s`, in the long run or with such rises."""
+        present = {name: view.size for name, view in self.pools.items()}
+        if self.latency_s(present) > latency_s:
+            return set(self.pools)
+        if replay is None:
+            return set()
+        allowed_s = self._allowed_s(present, latency_s)
+        return {n for n, size in present.items() if self._replayed_s(n, replay, share, size) > allowed_s[n]}
+
+    def _allowed_s(self, sizes: Mapping[PoolName, int], latency_s: float) -> dict[PoolName, float]:
+        """What is left of `latency_s` for each pool if the others need what they do in the long run."""
+        steady_s = {name: self._latency_s(name, sizes) for name in self.pools}
         rest_s = sum(steady_s.values())
-        return {
-            name: self._for_rises(name, replay, share, size, max(latency_s - rest_s + steady_s[name], latency_s / 2))
-            for name, size in least.items()
-        }
+        if math.isinf(rest_s):
+            return dict.fromkeys(self.pools, latency_s / len(self.pools))
+        return {name: max(latency_s - rest_s + own_s, latency_s / 2) for name, own_s in steady_s.items()}
 
     def _for_rises(self, pool: PoolName, replay: LoadReplay, share: float, least: int, latency_s: float) -> int:
         size, now_s = least, self._replayed_s(pool, replay, share, least)
