@@ -14,7 +14,7 @@ _SIGNIFICANT = 4.5
 """Standard errors between the newer and the older mean from which on they are two different ones: by chance that
 happens less than once in an hour of turns."""
 
-_TREND_ERRORS = 2.0
+_TREND_ERRORS = 1.0
 """Standard errors by which a trend may be smaller than it looks."""
 
 _ENOUGH = 8

@@ -14,12 +14,12 @@ _SILENT_S = 10.0
 """Some plants count records only when a batch reads them: as long as this, no record is no sign of a rate of 0."""
 
 _ALIKE = 1.3
-"""Rates up to this factor apart are taken as the same level."""
+"""Rates up to this factor apart are taken as the same level, and lower ones if there were too few at this level."""
 
 _ENOUGH = 30
 """Turns at a level from which on they say how the load goes on from there."""
 
-_MOST_MOMENTS = 300
+_MOST_MOMENTS = 120
 """Of more moments some are left out, evenly."""
 
 _ERRORS = 3.0
@@ -94,12 +94,14 @@ class LoadHistory:
             return None
         times_s, rates = np.array(self._past).T
         known = (times_s <= times_s[-1] - horizon_s) & (times_s >= self._counted[0][0])
-        alike = np.flatnonzero(known & (rates <= _ALIKE * self.rate) & (rates * _ALIKE >= self.rate))
-        if len(alike) < _ENOUGH:
+        not_above = np.flatnonzero(known & (rates <= _ALIKE * self.rate))
+        if len(not_above) < _ENOUGH:
             return None
+        lowest = min(self.rate / _ALIKE, np.partition(rates[not_above], -_ENOUGH)[-_ENOUGH])
+        alike = not_above[rates[not_above] >= lowest]
         alike = alike[:: math.ceil(len(alike) / _MOST_MOMENTS)]
         counted_s, arrived = np.array(self._counted).T
-        return LoadReplay(counted_s, arrived, times_s[alike], self.rate / rates[alike], self.rate)
+        return LoadReplay(counted_s, arrived, times_s[alike], self.rate)
 
     def _ahead(self, horizon_s: float) -> int:
         """In turns."""

@@ -19,13 +19,12 @@ _MOST_BATCHES = 100
 
 @dataclass(frozen=True, slots=True)
 class LoadReplay:
-    """Records that had arrived at each time, moments from which on it may go on like that, and the factors by which
-    the load then has to be multiplied to be at that moment what it is now, which is `rate`."""
+    """Records that had arrived at each time, and moments from which on it may go on like that; the load now is
+    `rate`."""
 
     times_s: Floats
     arrived: Floats
     moments_s: Floats
-    factors: Floats
     rate: float
 
     def latency_s(self, cost: OperatorCost, rate: float, size: int, start_s: float, window_s: float, share: float) -> float:
@@ -34,21 +33,21 @@ class LoadReplay:
         if not len(self.moments_s):
             return 0.0
         latencies_s = (self._in_batches if cost.batched else self._record_by_record)(
-            cost, self.factors * (rate / self.rate), rate, size, start_s, window_s
+            cost, rate / self.rate, rate, size, start_s, window_s
         )
         return float(np.quantile(latencies_s, share, method="higher"))
 
     def _in_batches(
-        self, cost: OperatorCost, factors: Floats, rate: float, size: int, start_s: float, window_s: float
+        self, cost: OperatorCost, factor: float, rate: float, size: int, start_s: float, window_s: float
     ) -> Floats:
         """Batch by batch: each has what arrived during the one before."""
         begin_s = self.moments_s
         at_first = self._arrived_at(begin_s)
-        later = self._later_size(cost, factors, size, start_s, at_first)
+        later = self._later_size(cost, factor, size, start_s, at_first)
         steady_s = cost.latency_s(rate, size) / LATENCY_IN_BATCHES
         if math.isinf(steady_s):
             return np.full(len(begin_s), math.inf)
-        before_s, before = begin_s - steady_s, -rate * steady_s / factors
+        before_s, before = begin_s - steady_s, -rate * steady_s / factor
         now_s, now = begin_s, np.zeros(len(begin_s))
         total_s, records = np.zeros(len(begin_s)), np.full(len(begin_s), 1e-9)
         end_s = begin_s + window_s
@@ -56,7 +55,7 @@ class LoadReplay:
             counts = now_s < end_s
             if not counts.any():
                 break
-            rows = (now - before) * factors
+            rows = (now - before) * factor
             next_s = now_s + cost.batch_with_s(rows, np.where(now_s < begin_s + start_s, size, later), size)
             total_s += np.where(counts, rows * (next_s - (before_s + now_s) / 2), 0.0)
             records += np.where(counts, rows, 0.0)
@@ -64,12 +63,12 @@ class LoadReplay:
         return np.asarray(total_s / records)
 
     def _record_by_record(
-        self, cost: OperatorCost, factors: Floats, rate: float, size: int, start_s: float, window_s: float
+        self, cost: OperatorCost, factor: float, rate: float, size: int, start_s: float, window_s: float
     ) -> Floats:
         """Work that waits, step by step."""
         begin_s = now_s = self.moments_s
         before = self._arrived_at(begin_s)
-        later = self._later_size(cost, factors, size, start_s, before)
+        later = self._later_size(cost, factor, size, start_s, before)
         record_s = (cost.service_s or 0.0) * cost.stretch(size)
         base_s, waiting_s = cost.latency_s(rate, size), np.zeros(len(begin_s))
         total_s, records = np.zeros(len(begin_s)), np.full(len(begin_s), 1e-9)
@@ -77,16 +76,16 @@ class LoadReplay:
             now_s = now_s + _STEP_S
             now = self._arrived_at(now_s)
             serving = np.where(now_s <= begin_s + start_s, size, later)
-            rows, before = (now - before) * factors, now
+            rows, before = (now - before) * factor, now
             left_s = np.maximum(0.0, waiting_s + rows * record_s - FULL * serving * _STEP_S)
             total_s += rows * (base_s + (waiting_s + left_s) / 2 / serving)
             records += rows
             waiting_s = left_s
         return np.asarray(total_s / records)
 
-    def _later_size(self, cost: OperatorCost, factors: Floats, size: int, start_s: float, at_first: Floats) -> Floats:
+    def _later_size(self, cost: OperatorCost, factor: float, size: int, start_s: float, at_first: Floats) -> Floats:
         """What is asked for because of the load until then."""
-        rates = (self._arrived_at(self.moments_s + start_s) - at_first) * factors / start_s
+        rates = (self._arrived_at(self.moments_s + start_s) - at_first) * factor / start_s
         return np.maximum(size, rates * (cost.service_s or 0.0) * cost.stretch(size) / _DRAINING_USE)
 
     def _arrived_at(self, times_s: Floats) -> Floats:

@@ -35,6 +35,7 @@ class OperatorCost:
     def __init__(self) -> None:
         self._service = ConsistentMean(noise=1.0, relative=True)
         self._batches = BatchCosts()
+        self._fitted_s = (0.0, 0.0)
         self._last: OperatorState | None = None
         self._last_size = 0
         self._variation, self._variations = 0.0, 0
@@ -60,6 +61,7 @@ class OperatorCost:
         self.batched = state.batch is not None
         self._owners, self._size = owners, size
         self._batches.update(state.batch, size, executors)
+        self._fitted_s = self._batches.fitted() or (0.0, 0.0)
         self.shares.update(time_s, substreams)
         self._running.update(time_s, state.under_way, rate, is_keyed=bool(owners))
         self._learn_from_finished(time_s, state, size)
@@ -126,7 +128,7 @@ class OperatorCost:
 
     def batch_cost_s(self, size: int) -> float:
         """c: what a batch costs beside its work; 0 while it is not known."""
-        return self._batches.at(size) or 0.0
+        return self._fitted_s[0] + self._fitted_s[1] * size
 
     def work(self, rate: float) -> float:
         """Executors that are busy all the time."""
