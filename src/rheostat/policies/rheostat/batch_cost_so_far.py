@@ -7,7 +7,7 @@ from rheostat.snapshot import BatchUnderWay
 _VARIATION = 2.0
 """Squared coefficient of variation of service times that is allowed for."""
 
-_ERRORS = 3.0
+_ERRORS = 5.0
 """Standard errors by which a record has to cost more than learned: chance must not look like a jump."""
 
 _SAME_BATCH_S = 0.05

@@ -16,9 +16,7 @@ class LatencyWindow:
         """What completed since the turn before."""
         if latency is not None and latency.count > 0:
             self._turns.append((time_s, latency.count, latency.mean_s))
-        while len(self._turns) > 1 and not time_s - self.window_s < self._turns[1][0] <= time_s:
-            self._turns.popleft()
-        while self._turns and not time_s - 2 * self.window_s < self._turns[0][0] <= time_s:
+        while self._turns and not time_s - self.window_s < self._turns[0][0] <= time_s:
             self._turns.popleft()
 
     @property

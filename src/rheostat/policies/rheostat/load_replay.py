@@ -35,7 +35,12 @@ class LoadReplay:
         latencies_s = (self._in_batches if cost.batched else self._record_by_record)(
             cost, rate / self.rate, rate, size, start_s, window_s
         )
-        return float(np.quantile(latencies_s, share, method="higher"))
+        return float(np.quantile(self._without_the_worst(latencies_s, start_s + window_s), share, method="higher"))
+
+    def _without_the_worst(self, latencies_s: Floats, around_s: float) -> Floats:
+        """Without the moments around the worst one: what came once is not expected to come again."""
+        others = np.abs(self.moments_s - self.moments_s[latencies_s.argmax()]) > around_s
+        return latencies_s[others] if others.any() else latencies_s[-1:] * 0.0
 
     def _in_batches(
         self, cost: OperatorCost, factor: float, rate: float, size: int, start_s: float, window_s: float

@@ -10,7 +10,7 @@ from rheostat.policies.batch_cost import BatchCosts
 from rheostat.policies.rheostat.batch_cost_so_far import BatchCostSoFar
 from rheostat.policies.rheostat.consistent_mean import ConsistentMean
 from rheostat.policies.rheostat.substream_shares import SubstreamShares
-from rheostat.snapshot import ExecutorState, OperatorState, SubstreamState
+from rheostat.snapshot import Batch, ExecutorState, OperatorState, SubstreamState
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +22,9 @@ _REMEMBERED = 100
 """Turns with batches over which what is known of the slowest task is averaged."""
 
 _ITERATIONS = 20
+
+_EQUAL_ROWS, _EQUAL_BATCHES = 0.01, 3
+"""So many times in turn batches have as many records as the ones before, up to this share: their number is limited."""
 
 
 class OperatorCost:
@@ -42,6 +45,10 @@ class OperatorCost:
         self._owners: Sequence[int] = ()
         self._size = 1
         self._running = BatchCostSoFar()
+        self._batch_rows = 0.0
+        self._equal_batches = 0
+        self.task_limit: int | None = None
+        self.is_limited = False
         self.shares = SubstreamShares()
         self.learned_s: float | None = None
         self.batched = False
@@ -107,6 +114,29 @@ class OperatorCost:
             self.learned_s = self._service.mean(time_s)
             if size == last_size:
                 self._learn_variation(state, last, records, work_s)
+            if state.batch is not None and last.batch is not None:
+                self._learn_limits(state, state.batch, last.batch, records, size if size == last_size else None)
+
+    def _learn_limits(self, state: OperatorState, now: Batch, before: Batch, records: int, size: int | None) -> None:
+        """Whether batches have fewer tasks than executors, and whether they all have the same number of records, however
+        many wait."""
+        batches = max(1, now.count - before.count)
+        rows = records / batches
+        is_equal = abs(rows - self._batch_rows) <= _EQUAL_ROWS * rows
+        self._equal_batches = self._equal_batches + 1 if is_equal else 0
+        self._batch_rows = rows
+        self.is_limited = self._equal_batches >= _EQUAL_BATCHES and (state.queued or 0) > 2 * rows
+        if size is not None and now.tasks is not None and before.tasks is not None:
+            tasks = (now.tasks - before.tasks) // batches
+            if tasks < size:
+                self.task_limit = max(1, tasks)
+            elif self.task_limit is not None and tasks > self.task_limit:
+                self.task_limit = None
+
+    def heaviest_substream(self, rate: float) -> float:
+        """Executors that the heaviest substream keeps busy; 0 without a key."""
+        loads = self.shares.loads if self._owners else ()
+        return self.work(rate) * max(loads) / sum(loads) if loads else 0.0
 
     def _learn_variation(self, state: OperatorState, last: OperatorState, records: int, work_s: float) -> None:
         """From the slowest task of the batches since then."""

@@ -16,10 +16,12 @@ from rheostat.duration import human, seconds
 from rheostat.names import PoolName
 from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
 from rheostat.policies.policy import Policy
+from rheostat.policies.rheostat.latency_correction import LatencyCorrection
 from rheostat.policies.rheostat.latency_window import LatencyWindow
 from rheostat.policies.rheostat.load_history import LoadHistory
 from rheostat.policies.rheostat.operator_cost import OperatorCost
 from rheostat.policies.rheostat.options import RheostatOptions
+from rheostat.policies.rheostat.out_of_reach import why_out_of_reach
 from rheostat.policies.rheostat.sizing import Sizing
 from rheostat.policies.rheostat.slow_executors import SlowExecutors
 from rheostat.policies.routes import Routes
@@ -41,6 +43,9 @@ _REACTION_S = 3.0
 
 _ASSUMED_START_S = 10.0
 """Until one was seen to start."""
+
+_LATE_WINDOW = 1.1
+"""Windows of the SLA back to which late results count: turns and windows do not begin together."""
 
 _UNEVEN = 0.7
 """Moves are worth their pause if they bring the latency below this share of what it would be."""
@@ -80,6 +85,8 @@ class Rheostat(Policy[RheostatOptions]):
         strictest = goal.end_to_end or min(goal.slas, key=lambda sla: sla.latency_s, default=None)
         self._sla_s = math.inf if strictest is None else strictest.latency_s
         self._latency = LatencyWindow(10.0 if strictest is None else strictest.window_s)
+        self._longer = LatencyWindow(_LATE_WINDOW * self._latency.window_s)
+        self._correction = LatencyCorrection(self._sla_s, self._latency.window_s)
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool."""
@@ -89,13 +96,14 @@ class Rheostat(Policy[RheostatOptions]):
         except NotMeasuredError as missing:
             return observation.hold_all(str(missing))
         needs = self._needs(observation, sizing)
+        self._correct(observation, sizing, needs)
         sizes = within_budget(
             observation, {name: self._wanted(observation, name, need) for name, need in needs.items()}
         )
         return [
             self._replace(observation, pool, sizes[name])
             or self._move(observation, sizing, pool, sizes[name])
-            or self._scale(sizing, pool, sizes, needs[name])
+            or self._scale(observation, sizing, pool, sizes, needs[name])
             for name, pool in observation.pools.items()
         ]
 
@@ -103,6 +111,7 @@ class Rheostat(Policy[RheostatOptions]):
         snapshot, measures = observation.snapshot, observation.measures
         self._load.add(snapshot.time_s, measures.interval_s, measures.external_rate)
         self._latency.add(snapshot.time_s, snapshot.latency)
+        self._longer.add(snapshot.time_s, snapshot.latency)
         self._routes.update(snapshot)
         self._starts.update(snapshot)
         rates = (self._routes.arrival_rates(self._load.rate) if self._load.rate is not None else None) or {}
@@ -138,6 +147,7 @@ class Rheostat(Policy[RheostatOptions]):
             start_s=start_s,
             drain_s=self._drain_s,
             owners=observation.plan.assignment,
+            correction=self._correction.factor,
             starting_s={name: self._starts.under_way_s(name) for name in observation.pools},
         )
 
@@ -159,6 +169,15 @@ class Rheostat(Policy[RheostatOptions]):
             for name in observation.pools
         }
 
+    def _correct(self, observation: Observation, sizing: Sizing, needs: Mapping[PoolName, _Need]) -> None:
+        """Learn how wrong the model is from what came of the decisions so far."""
+        sizes = {name: pool.size for name, pool in observation.pools.items()}
+        is_settled = not observation.settling and not any(need.backlog for need in needs.values())
+        predicted_s = sizing.latency_s(sizes) / sizing.correction
+        self._correction.learn(
+            observation.snapshot.time_s, predicted_s, self._latency.mean_s, is_settled=is_settled
+        )
+
     def _wanted(self, observation: Observation, name: PoolName, need: _Need) -> int:
         """The size that a pool should have, if the budget allows it."""
         pool, time_s = observation.pools[name], observation.snapshot.time_s
@@ -176,7 +195,7 @@ class Rheostat(Policy[RheostatOptions]):
         """Whether results are late, or records that wait or are computed now will be."""
         states = [s for name in observation.plan.pool_of if (s := observation.snapshot.operators.get(name)) is not None]
         waited_s = sum(self._costs[s.name].projected_s(s) for s in states)
-        return max(self._latency.mean_s or 0.0, waited_s) > self._sla_s
+        return max(self._latency.mean_s or 0.0, self._longer.mean_s or 0.0, waited_s) > self._sla_s
 
     def _replace(self, observation: Observation, pool: PoolView, size: int) -> Decision | None:
         """Let a slow executor go, and start another in its place: a batch lasts as long as its slowest task.
@@ -215,7 +234,9 @@ class Rheostat(Policy[RheostatOptions]):
                 )
         return None
 
-    def _scale(self, sizing: Sizing, pool: PoolView, sizes: Mapping[PoolName, int], need: _Need) -> Decision:
+    def _scale(
+        self, observation: Observation, sizing: Sizing, pool: PoolView, sizes: Mapping[PoolName, int], need: _Need
+    ) -> Decision:
         size, rate = sizes[pool.name], sum(sizing.rates[name] for name in pool.measured)
         latency_s = sizing.latency_s(sizes)
         load = f"{rate:,.3g} records/s are work for {sizing.work(pool.name):.1f} executors" + "".join(
@@ -231,7 +252,11 @@ class Rheostat(Policy[RheostatOptions]):
         else:
             why = f"{load}, and {executors(need.rise)} survive {self.options.caution:.0%} of the rises seen before"
         what = resize(pool.size, size) if size != pool.size else "hold"
-        short = f" ({executors(need.now)} are not allowed or cannot be had)" if need.now > size else ""
+        short = ""
+        if need.now > size or latency_s > self._sla_s:
+            wanted = max(need.now, size + 1)
+            why_not = why_out_of_reach(observation, sizing, pool, wanted)
+            short = f" (out of reach: {why_not})" if why_not else ""
         finite = latency_s if math.isfinite(latency_s) else None
         transfers = () if size == pool.size or pool.settling else self._transfers(sizing, pool, size)
         return pool.scale(size, f"{why}: {what}{short}, {expected}", latency_s=finite, transfers=transfers)

@@ -25,6 +25,7 @@ class Sizing:
 
     The SLA asks for a mean latency of `sla_s` over windows of `window_s`. An executor takes `start_s` until it serves;
     those of a pool that start now have been starting for `starting_s`. A backlog is to be gone `drain_s` after that.
+    Latencies are `correction` times those of the model.
     """
 
     pools: Mapping[PoolName, PoolView]
@@ -37,6 +38,7 @@ class Sizing:
     drain_s: float
     starting_s: Mapping[PoolName, float] = field(default_factory=dict)
     owners: Mapping[OperatorName, tuple[int, ...]] = field(default_factory=dict)
+    correction: float = 1.0
 
     def with_more(self, factor: float) -> "Sizing":
         """The same with a load that is higher by this factor."""
@@ -44,7 +46,9 @@ class Sizing:
 
     def most(self, pool: PoolName) -> int:
         """The most executors that may serve `pool` and can all have work."""
-        return min(self.pools[pool].useful, self.pools[pool].bounds.most)
+        view = self.pools[pool]
+        tasks = [self.costs[name].task_limit or view.bounds.most for name in view.measured]
+        return max(view.bounds.least, min(view.useful, view.bounds.most, *tasks))
 
     def work(self, pool: PoolName) -> float:
         """Executors of `pool` that are busy all the time."""
@@ -59,7 +63,9 @@ class Sizing:
         return sum(self._latency_s(pool, sizes) for pool in self.pools)
 
     def _latency_s(self, pool: PoolName, sizes: Mapping[PoolName, int]) -> float:
-        return sum(self.costs[n].latency_s(self.rates[n], sizes[pool]) for n in self.pools[pool].measured)
+        return self.correction * sum(
+            self.costs[name].latency_s(self.rates[name], sizes[pool]) for name in self.pools[pool].measured
+        )
 
     def steady(self, latency_s: float) -> Sizes:
         """The fewest executors that keep `latency_s` in the long run, or come as near to it as the bounds allow.
@@ -115,7 +121,7 @@ class Sizing:
         return size
 
     def _replayed_s(self, pool: PoolName, replay: LoadReplay, share: float, size: int) -> float:
-        return sum(
+        return self.correction * sum(
             replay.latency_s(self.costs[name], self.rates[name], size, self.start_s, self.window_s, share)
             for name in self.pools[pool].measured
             if self.rates[name] > 0
