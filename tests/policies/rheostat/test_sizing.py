@@ -86,10 +86,12 @@ def replay_of(factor, rate=90.0):
     return LoadReplay(times_s, arrived, np.concatenate([np.arange(50.0, 60.0, 2.0), np.arange(250.0, 260.0, 2.0)]), rate)
 
 
-def test_a_rise_that_came_once_is_not_expected_again():
+def test_a_rise_that_came_once_is_not_expected_again_after_a_while():
     sizing, twice = sizing_of({"work": cost_of(0.02, 0.5)}, {"work": 90.0}, most=20), replay_of(4.0)
     once = LoadReplay(twice.times_s, twice.arrived, np.arange(10.0, 60.0, 2.0), twice.rate)
     assert sizing.for_rises(once, 0.95, {"work": 3}, 4.0) == {"work": 3}
+    soon = LoadReplay(twice.times_s[:100], twice.arrived[:100], np.arange(10.0, 60.0, 2.0), twice.rate)
+    assert sizing.for_rises(soon, 0.95, {"work": 3}, 4.0)["work"] > 3
 
 
 @pytest.mark.parametrize(("fixed_s", "latency_s"), [(0.5, 4.0), (None, 1.0)])

@@ -14,8 +14,14 @@ _SIGNIFICANT = 4.5
 """Standard errors between the newer and the older mean from which on they are two different ones: by chance that
 happens less than once in an hour of turns."""
 
-_TREND_ERRORS = 3.0
-"""Standard errors from which on a trend is no chance. It is taken to be one of them smaller than it looks."""
+_TREND_ERRORS = 1.0
+"""Standard errors by which a trend may be smaller than it looks."""
+
+_TRENDS_LAST_S = 40.0
+"""A trend is followed for so long."""
+
+_STEADY_S = 100.0
+"""What did not change for so long has no trend, or one so slow that the mean follows it."""
 
 _ENOUGH = 8
 """Samples from which on they tell how much they vary."""
@@ -35,8 +41,8 @@ class Estimate:
     middle_s: float
 
     def at(self, time_s: float) -> float:
-        """As the trend goes on; no less than 0."""
-        return max(0.0, self.mean + self.trend * (time_s - self.middle_s))
+        """As the trend goes on from the middle of the samples, though not for ever; no less than 0."""
+        return max(0.0, self.mean + self.trend * min(time_s - self.middle_s, _TRENDS_LAST_S))
 
 
 class ConsistentMean:
@@ -75,11 +81,11 @@ class ConsistentMean:
         mean = sum(total for *_, total in samples) / weight
         middle_s = sum(time_s * sample_weight for time_s, sample_weight, _ in samples) / weight
         spread = sum(sample_weight * (time_s - middle_s) ** 2 for time_s, sample_weight, _ in samples)
-        if spread <= 0 or len(samples) < _ENOUGH // 2:
+        if spread <= 0 or len(samples) < _ENOUGH // 2 or now_s - samples[0][0] > _STEADY_S:
             return Estimate(mean, weight, 0.0, middle_s)
         slope = sum((total - mean * each) * (time_s - middle_s) for time_s, each, total in samples) / spread
         error = math.sqrt(noise * (mean * mean if self._relative else mean) / spread)
-        sure = slope - math.copysign(error, slope) if abs(slope) > _TREND_ERRORS * error else 0.0
+        sure = math.copysign(max(0.0, abs(slope) - _TREND_ERRORS * error), slope)
         return Estimate(mean, weight, sure, middle_s)
 
     def _consistent(self, now_s: float, noise: float) -> int:

@@ -13,6 +13,10 @@ Floats = NDArray[np.float64]
 _DRAINING_USE = 0.5
 """Utilisation when further executors serve, which were asked for because of a rise."""
 
+_LIKE_THE_WORST = 0.5
+"""Latencies above this share of the worst one are like it."""
+
+_FORGOTTEN_S = 300.0
 _STEP_S = 2.0
 _MOST_BATCHES = 100
 
@@ -35,12 +39,16 @@ class LoadReplay:
         latencies_s = (self._in_batches if cost.batched else self._record_by_record)(
             cost, rate / self.rate, rate, size, start_s, window_s
         )
-        return float(np.quantile(self._without_the_worst(latencies_s, start_s + window_s), share, method="higher"))
+        return float(np.quantile(self._expected(latencies_s, start_s + window_s), share, method="higher"))
 
-    def _without_the_worst(self, latencies_s: Floats, around_s: float) -> Floats:
-        """Without the moments around the worst one: what came once is not expected to come again."""
-        others = np.abs(self.moments_s - self.moments_s[latencies_s.argmax()]) > around_s
-        return latencies_s[others] if others.any() else latencies_s[-1:] * 0.0
+    def _expected(self, latencies_s: Floats, around_s: float) -> Floats:
+        """Without the moments around the worst one if nothing like it came at another time, and it was long ago: then
+        it is not expected again."""
+        worst = latencies_s.argmax()
+        if self.moments_s[worst] > self.times_s[-1] - _FORGOTTEN_S:
+            return latencies_s
+        others_s = latencies_s[np.abs(self.moments_s - self.moments_s[worst]) > around_s]
+        return others_s if len(others_s) and others_s.max() < _LIKE_THE_WORST * latencies_s[worst] else latencies_s
 
     def _in_batches(
         self, cost: OperatorCost, factor: float, rate: float, size: int, start_s: float, window_s: float
