@@ -1,25 +1,7 @@
 import pytest
 
 from rheostat.spark.observe.executor_time import held_times
-from rheostat.spark.observe.status_store import ExecutorSummary, StageData, TaskData
-
-
-class FakeStore:
-    """Executors, and one stage for each group of running tasks."""
-
-    def __init__(self, *executors: ExecutorSummary, running: tuple[tuple[TaskData, ...], ...] = ()) -> None:
-        self._executors, self._running = list(executors), running
-        self.asked_for_tasks = 0
-
-    def executors(self) -> list[ExecutorSummary]:
-        return self._executors
-
-    def active_stages(self) -> list[StageData]:
-        return [StageData(number) for number in range(len(self._running))]
-
-    def running_tasks(self, stage: StageData) -> list[TaskData]:
-        self.asked_for_tasks += 1
-        return list(self._running[stage.stage_id])
+from rheostat.spark.observe.status_store import ExecutorSummary, TaskData
 
 
 def executor(name: str, *, slots: int = 1, done_ms: int = 0) -> ExecutorSummary:
@@ -30,30 +12,19 @@ def running(name: str, since_s: float) -> TaskData:
     return TaskData(executor_id=name, status="RUNNING", launch_time=round(since_s * 1000))
 
 
-def held_s(store: FakeStore) -> dict[str, float]:
-    return {each.executor.id: each.held_s for each in held_times(store, 100.0)}
+def held_s(*executors: ExecutorSummary, running: tuple[TaskData, ...] = ()) -> dict[str, float]:
+    return {each.executor.id: each.held_s for each in held_times(executors, running, 100.0)}
 
 
 def test_running_tasks_count_up_to_now_whatever_the_executors_summary_shows():
-    store = FakeStore(executor("1", done_ms=4000), executor("2", done_ms=500), running=((running("1", 97.5),),))
-    assert held_s(store) == {"1": 6.5, "2": 0.5}
-
-
-def test_tasks_of_all_active_stages_count():
-    store = FakeStore(executor("1"), executor("2"), running=((running("1", 99.0),), (running("2", 98.0),)))
-    assert held_s(store) == {"1": 1.0, "2": 2.0}
+    executors = (executor("1", done_ms=4000), executor("2", done_ms=500))
+    assert held_s(*executors, running=(running("1", 97.5),)) == {"1": 6.5, "2": 0.5}
 
 
 def test_an_executor_is_held_all_the_time_when_all_its_slots_are():
     tasks = (running("1", 98.0), running("1", 99.0))
-    assert held_s(FakeStore(executor("1", slots=2, done_ms=6000), running=(tasks,))) == pytest.approx({"1": 4.5})
-
-
-def test_without_an_active_stage_no_tasks_are_asked_for():
-    store = FakeStore(executor("1", done_ms=1000))
-    assert held_s(store) == {"1": 1.0}
-    assert store.asked_for_tasks == 0
+    assert held_s(executor("1", slots=2, done_ms=6000), running=tasks) == pytest.approx({"1": 4.5})
 
 
 def test_a_task_launched_a_moment_ahead_of_the_clock_counts_nothing():
-    assert held_s(FakeStore(executor("1"), running=((running("1", 100.5),),))) == {"1": 0.0}
+    assert held_s(executor("1"), running=(running("1", 100.5),)) == {"1": 0.0}

@@ -1,6 +1,5 @@
 import pytest
 
-from rheostat.snapshot import Batch
 from rheostat.spark.observe.query_totals import ESTIMATED, NO_QUERY, UNDER_WAY, QueryTotals, estimated_latency_s
 from rheostat.spark.query.batch_log import BatchRecord
 
@@ -54,7 +53,6 @@ def test_rows_and_batches_of_all_queries_add_up():
     totals.update()
     assert (totals.completed, totals.arrived, totals.queued) == (157, 160, 3)
     assert totals.by_query == {"one": 150, "other": 7}
-    assert totals.batch == Batch(3, 8.0, 2.0)
     assert totals.problems() == [ESTIMATED]
 
 
@@ -107,13 +105,12 @@ def test_rows_of_a_query_continue_when_it_is_restarted_between_two_updates():
 def test_totals_continue_from_those_of_an_earlier_run_of_the_driver():
     run = FakeRun("one")
     before = {"one": 80, "gone": 20}
-    totals = QueryTotals(FakeQueries(run), completed=100, arrived=130, batch=Batch(4, 8.0, 2.0), by_query=before)
+    totals = QueryTotals(FakeQueries(run), completed=100, arrived=130, by_query=before)
     totals.update()
     assert (totals.completed, totals.arrived, totals.by_query) == (100, 130, {"one": 80})
     run.coming = [batch(1, 0, 2, 10, behind=25)]
     totals.update()
     assert (totals.completed, totals.arrived) == (110, 135), "what was behind before is not counted again"
-    assert totals.batch == Batch(5, 10.0, 2.5)
 
 
 def test_a_failed_query_is_told_until_it_runs_again():

@@ -4,11 +4,10 @@ Spark adds up the tasks of an executor when they end. Without the running ones a
 once, and its executor to be idle before and overloaded then.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from rheostat.spark.observe.status_store import ExecutorSummary, StatusStore
-
-_MS = 1e-3
+from rheostat.spark.observe.status_store import ExecutorSummary, TaskData
 
 
 class HeldTime(NamedTuple):
@@ -18,14 +17,12 @@ class HeldTime(NamedTuple):
     held_s: float
 
 
-def held_times(store: StatusStore, now_s: float) -> list[HeldTime]:
-    """Of all executors that live. A task that ends between two of the questions may be missing once.
+def held_times(executors: Iterable[ExecutorSummary], running: Iterable[TaskData], now_s: float) -> list[HeldTime]:
+    """Of all `executors`. A task that ended between the questions for both may be missing once.
 
-    Running tasks are looked up in the active stages: an executor's summary may not show them (see `status_store`).
+    Running tasks are those of the active stages: an executor's summary may not show them (see `status_store`).
     """
-    executors = store.executors()
     running_s: dict[str, float] = {}
-    for task in (task for stage in store.active_stages() for task in store.running_tasks(stage)):
-        elapsed_s = max(0.0, now_s - task.launch_time * _MS)
-        running_s[task.executor_id] = running_s.get(task.executor_id, 0.0) + elapsed_s
+    for task in running:
+        running_s[task.executor_id] = running_s.get(task.executor_id, 0.0) + task.elapsed_s(now_s)
     return [HeldTime(each, (each.task_s + running_s.get(each.id, 0.0)) / max(1, each.slots)) for each in executors]

@@ -18,8 +18,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from rheostat.snapshot import Batch, Latency
+from rheostat.snapshot import Latency
 from rheostat.spark.observe.counters import merged
 from rheostat.spark.observe.query_progress import QueryRun, StreamingQueries
 from rheostat.spark.query.batch_log import BatchRecord
@@ -66,6 +67,12 @@ class _RunTotals:
     def queued(self) -> int:
         return (self.behind or 0) + self.under_way
 
+    def rows_until(self, started_s: float) -> int | None:
+        """Rows in a batch that began then, after the last one that was reported; None if they cannot be estimated."""
+        if self.last is None or not self._rates:
+            return None
+        return round(min(self._rates) * max(0.0, started_s - self.last.started_s)) + (self.behind or 0)
+
     def _estimate(self, now_s: float) -> None:
         self.under_way, self.waited_s = 0, None
         if self.last is not None and self._rates and self.run.is_processing():
@@ -74,12 +81,19 @@ class _RunTotals:
             self.waited_s = since_s if self.under_way else None
 
 
+class FinishedBatch(NamedTuple):
+    """A batch, and the run id of its query."""
+
+    run_id: str
+    record: BatchRecord
+
+
 class QueryTotals:
     """Sums over `queries` that never fall. Batches from before a query was first seen do not count.
 
     `completed` rows were read; `arrived` has those behind them and those of the batch under way as well. `by_query` are
-    the rows read by each query that runs, by name. These and `batch` continue from the values given. `finished` are the
-    batches since the last update, and those from before a query was first seen.
+    the rows read by each query that runs, by name. These continue from the values given. `earlier` are the batches from
+    before a query was first seen, `finished` are those since the last update.
     """
 
     def __init__(
@@ -88,7 +102,6 @@ class QueryTotals:
         *,
         completed: int = 0,
         arrived: int = 0,
-        batch: Batch | None = None,
         by_query: Mapping[str, int] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -98,18 +111,18 @@ class QueryTotals:
         self._failed: dict[str, str] = {}
         self.completed, self.arrived = completed, arrived
         self.by_query = dict(by_query or {})
-        self.finished: list[BatchRecord] = []
-        self.batch = batch or Batch(0, 0.0, 0.0)
+        self.earlier: list[BatchRecord] = []
+        self.finished: list[FinishedBatch] = []
 
     def update(self) -> None:
         """Add what has happened since the last update."""
         ended = self._queries.update()
-        self.finished = []
+        self.earlier, self.finished = [], []
         for run_id, run in self._queries.running.items():
             self._failed.pop(run.id, None)
             if run_id not in self._running:
                 self._running[run_id] = _RunTotals(run)
-                self.finished += run.earlier
+                self.earlier += run.earlier
             self._add(self._running[run_id])
         for run in ended:
             self._close(run)
@@ -121,6 +134,21 @@ class QueryTotals:
     @property
     def is_any_running(self) -> bool:
         return bool(self._running)
+
+    @property
+    def runs(self) -> set[str]:
+        """The run ids of the queries that run."""
+        return set(self._running)
+
+    @property
+    def last_batches(self) -> dict[str, int]:
+        """The number of the last batch of each query that runs, by run id."""
+        return {run_id: each.last.batch for run_id, each in self._running.items() if each.last is not None}
+
+    def rows_until(self, run_id: str, started_s: float) -> int | None:
+        """Rows in the batch under way of a query, which began then; None if they cannot be estimated."""
+        totals = self._running.get(run_id)
+        return None if totals is None else totals.rows_until(started_s)
 
     @property
     def queued(self) -> int:
@@ -149,15 +177,10 @@ class QueryTotals:
 
     def _add(self, totals: _RunTotals) -> None:
         batches = totals.update(self._clock())
-        self.finished += batches
+        self.finished += [FinishedBatch(totals.run.run_id, batch) for batch in batches]
         rows = sum(batch.row_count for batch in batches)
         self.completed += rows
         self.by_query[totals.run.name] = self.by_query.get(totals.run.name, 0) + rows
-        self.batch = Batch(
-            self.batch.count + len(batches),
-            self.batch.duration_s + sum(batch.duration_s for batch in batches),
-            (self.batch.fixed_s or 0.0) + sum(batch.fixed_s for batch in batches),
-        )
 
     def _close(self, run: QueryRun) -> None:
         """Add the last batches of a run that has ended. What it left behind had arrived all the same."""

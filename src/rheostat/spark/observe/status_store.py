@@ -8,7 +8,7 @@ What it shows is not equally new. Tasks are written as they start and end. Execu
 100 ms and only on events, so their count of active tasks may be zero while a task runs.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from py4j.protocol import Py4JJavaError
@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 _MS = 1e-3
 _MOST_TASKS = 10_000
+_MOST_READINGS = 3
 _DRIVER = "driver"
 _API = "org.apache.spark.status.api.v1"
 _LEFT_OUT = {
@@ -74,22 +75,37 @@ class TaskData(msgspec.Struct, frozen=True, rename="camel"):
     task_metrics: TaskMetrics | None = None
     duration: int | None = None
 
+    def elapsed_s(self, now_s: float) -> float:
+        """Seconds since its launch."""
+        return max(0.0, now_s - self.launch_time * _MS)
+
     @property
     def succeeded(self) -> bool:
         return self.status == "SUCCESS"
 
 
 class StageData(msgspec.Struct, frozen=True, rename="camel"):
-    """One attempt at one stage."""
+    """One attempt at one stage. `executor_run_time` is the sum over its tasks, in milliseconds."""
 
     stage_id: int = 0
     attempt_id: int = 0
     status: str = ""
     description: str = ""
+    tasks: int = msgspec.field(default=0, name="numTasks")
+    finished_tasks: int = msgspec.field(default=0, name="numCompleteTasks")
+    submission_time: int = 0
+    executor_run_time: int = 0
 
     @property
     def finished(self) -> bool:
         return self.status == "COMPLETE"
+
+
+class ActiveStage(NamedTuple):
+    """A stage that is not finished, and its tasks that run."""
+
+    stage: StageData
+    running: tuple[TaskData, ...]
 
 
 class StatusStore:
@@ -114,14 +130,23 @@ class StatusStore:
             return listed
         return sorted((each for each in listed if each.id != _DRIVER), key=lambda each: int(each.id))
 
-    def active_stages(self) -> list[StageData]:
-        """Stages that are submitted and not finished."""
-        return _decode_stages(self._to_json(self._store.activeStages()))
+    def active_stages(self) -> list[ActiveStage]:
+        """Stages that are submitted and not finished, with the tasks that run now."""
+        stages = _decode_stages(self._to_json(self._store.activeStages()))
+        return [ActiveStage(stage, self._running_tasks(stage)) for stage in stages]
 
-    def running_tasks(self, stage: StageData) -> list[TaskData]:
-        """The tasks of a stage that run now."""
+    def executors_and_active_stages(self) -> tuple[list[ExecutorSummary], list[ActiveStage]]:
+        """Both of one moment, in which no task ended: it would be in both or in none of them."""
+        executors = self.executors()
+        for _ in range(_MOST_READINGS):
+            stages, before, executors = self.active_stages(), executors, self.executors()
+            if executors == before:
+                break
+        return executors, stages
+
+    def _running_tasks(self, stage: StageData) -> tuple[TaskData, ...]:
         question = (stage.stage_id, stage.attempt_id, 0, _MOST_TASKS, self._none, True, self._running)
-        return _decode_tasks(self._to_json(self._store.taskList(*question)))
+        return tuple(_decode_tasks(self._to_json(self._store.taskList(*question))))
 
     def next_stage_id(self) -> int:
         """The number that the next stage will get."""
