@@ -48,7 +48,7 @@ def attach(
     *,
     min_executors: int | None = None,
     max_executors: int | None = None,
-    period: Duration = "10s",
+    period: Duration = "2s",
     cooldown: Duration = 0,
     journal: Path | str | Journal | None = None,
     dry_run: bool = False,
