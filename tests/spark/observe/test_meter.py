@@ -42,11 +42,14 @@ class FakeStore:
         self.held_s: dict[str, float] = {}
         self.batches: list[tuple[str, int, tuple[TaskData, ...]]] = []
 
-    def executors_and_active_stages(self) -> tuple[list[ExecutorSummary], list[ActiveStage]]:
+    def executors(self) -> list[ExecutorSummary]:
         times = self.held_s.items()
         return [
             ExecutorSummary(id_, "10.0.0.1:1", slots=1, total_duration=round(1000 * held_s)) for id_, held_s in times
-        ], []
+        ]
+
+    def active_stages(self) -> list[ActiveStage]:
+        return []
 
     def next_stage_id(self) -> int:
         return len(self.batches)

@@ -30,7 +30,7 @@ from rheostat.snapshot import (
 from rheostat.spark.observe.cold_start import ColdStart
 from rheostat.spark.observe.counters import RowCount, merged
 from rheostat.spark.observe.executor_counters import ExecutorCounters
-from rheostat.spark.observe.executor_time import HeldTime, held_times
+from rheostat.spark.observe.executor_time import ExecutorTime, HeldTime
 from rheostat.spark.observe.node_usage import NodeUsage
 from rheostat.spark.observe.running_batches import RunningBatch, RunningBatches
 from rheostat.spark.observe.status_store import StatusStore
@@ -128,16 +128,20 @@ class SparkMeter:
     ) -> None:
         self._state, self._store, self._nodes, self._clock = state, store, nodes, clock
         self._operators = {operator.name: operator for operator in operators}
-        self._sampler, self._running = TaskSampler(store), RunningBatches(store)
+        self._sampler, self._running, self._executor_time = (
+            TaskSampler(store),
+            RunningBatches(store),
+            ExecutorTime(store),
+        )
         self._executors = ExecutorCounters(base)
         self._read_s = clock.now()
         self._unknown: frozenset[PoolName] = frozenset()
 
     def read(self) -> Snapshot:
         book, now_s = self._state.book, self._clock.now()
-        executors, active = self._store.executors_and_active_stages()
+        executors, active = self._store.executors(), self._store.active_stages()
         members = book.members()
-        held = held_times(executors, (task for stage in active for task in stage.running), now_s)
+        held = self._executor_time.update(executors, active, now_s)
         running = self._running.update(active)
         operators = self._operators.values()
         were_cold = self._cold_pools(book)

@@ -41,7 +41,7 @@ class RunningBatches:
 
     def __init__(self, store: StatusStore) -> None:
         self._store = store
-        self._stages: dict[BatchId, dict[int, StageData]] = {}
+        self._stages: dict[BatchId, dict[int, ActiveStage]] = {}
 
     def update(self, active: Sequence[ActiveStage]) -> dict[str, RunningBatch]:
         """The batches that have a stage in `active`, by run id. A stage shorter than a reading may be missed."""
@@ -59,19 +59,16 @@ class RunningBatches:
 
     def _running(self, batch: BatchId, active: Sequence[ActiveStage]) -> RunningBatch:
         stages = self._stages.setdefault(batch, {})
-        now_active = {each.stage.stage_id for each in active}
-        for stage_id, stage in stages.items():
-            if stage_id not in now_active and not stage.finished:
-                stages[stage_id] = self._store.stage(stage_id) or stage
-        stages.update((each.stage.stage_id, each.stage) for each in active)
-        running = tuple(task for each in active for task in each.running)
-        # Spark adds what running tasks report now and then to the time of their stage.
-        reported_ms = sum(task.task_metrics.executor_run_time for task in running if task.task_metrics)
-        took_ms = sum(stage.executor_run_time for stage in stages.values()) - reported_ms
+        now_active = {each.stage.stage_id: each for each in active}
+        for stage_id, each in stages.items():
+            if stage_id not in now_active and each.running:
+                stages[stage_id] = ActiveStage(each.stage, (), self._store.shares(each.stage))
+        stages.update(now_active)
+        shares = [share for each in stages.values() for share in each.shares.values()]
         return RunningBatch(
-            started_s=min(stage.submission_time for stage in stages.values()) * _MS,
-            tasks=sum(stage.tasks for stage in stages.values()),
-            finished=sum(stage.finished_tasks for stage in stages.values()),
-            finished_s=max(0, took_ms) * _MS,
-            running=running,
+            started_s=min(each.stage.submission_time for each in stages.values()) * _MS,
+            tasks=sum(each.stage.tasks for each in stages.values()),
+            finished=sum(share.succeeded_tasks for share in shares),
+            finished_s=sum(share.task_time for share in shares) * _MS,
+            running=tuple(task for each in active for task in each.running),
         )

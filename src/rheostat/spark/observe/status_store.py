@@ -4,10 +4,13 @@ The driver keeps them for its web page and REST interface, also where both are s
 that answers with JSON, cut down in the JVM to the fields that are read here: many small calls would cost more than the
 rest of the control loop.
 
-What it shows is not equally new. Tasks are written as they start and end. Executor summaries are written at most every
-100 ms and only on events, so their count of active tasks may be zero while a task runs.
+What it shows is not equally new. Tasks are written as they start and end. Executors and stages are written on events,
+at most every 100 ms; where a task starts right behind another, the start is written and the end of the other is not,
+until something else happens. The shares of executors in a stage are only written when tasks end, and so are up to date
+unless tasks end within 100 ms of each other.
 """
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,12 +19,12 @@ from pyspark.sql import SparkSession
 
 _MS = 1e-3
 _MOST_TASKS = 10_000
-_MOST_READINGS = 3
 _DRIVER = "driver"
 _API = "org.apache.spark.status.api.v1"
 _LEFT_OUT = {
     "ExecutorSummary": ("executorLogs", "peakMemoryMetrics", "attributes", "resources", "memoryMetrics",
                         "blacklistedInStages", "excludedInStages"),
+    "ExecutorStageSummary": ("peakMemoryMetrics",),
     "StageData": ("details", "rddIds", "accumulatorUpdates", "killedTasksSummary", "peakExecutorMetrics",
                   "executorSummary", "taskMetricsDistributions", "executorMetricsDistributions",
                   "speculationSummary"),
@@ -39,6 +42,7 @@ class ExecutorSummary(msgspec.Struct, frozen=True, rename="camel"):
     profile: int = msgspec.field(default=0, name="resourceProfileId")
     slots: int = msgspec.field(default=0, name="maxTasks")
     total_duration: int = 0
+    active_tasks: int = 0
 
     @property
     def host(self) -> str:
@@ -85,27 +89,33 @@ class TaskData(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class StageData(msgspec.Struct, frozen=True, rename="camel"):
-    """One attempt at one stage. `executor_run_time` is the sum over its tasks, in milliseconds."""
+    """One attempt at one stage."""
 
     stage_id: int = 0
     attempt_id: int = 0
     status: str = ""
     description: str = ""
     tasks: int = msgspec.field(default=0, name="numTasks")
-    finished_tasks: int = msgspec.field(default=0, name="numCompleteTasks")
     submission_time: int = 0
-    executor_run_time: int = 0
 
     @property
     def finished(self) -> bool:
         return self.status == "COMPLETE"
 
 
+class StageShare(msgspec.Struct, frozen=True, rename="camel"):
+    """What an executor has done of a stage: its tasks that have ended, and their time in milliseconds."""
+
+    task_time: int = 0
+    succeeded_tasks: int = 0
+
+
 class ActiveStage(NamedTuple):
-    """A stage that is not finished, and its tasks that run."""
+    """A stage that is not finished: its tasks that run, and what executors have finished, by their ids."""
 
     stage: StageData
     running: tuple[TaskData, ...]
+    shares: Mapping[str, StageShare]
 
 
 class StatusStore:
@@ -131,18 +141,13 @@ class StatusStore:
         return sorted((each for each in listed if each.id != _DRIVER), key=lambda each: int(each.id))
 
     def active_stages(self) -> list[ActiveStage]:
-        """Stages that are submitted and not finished, with the tasks that run now."""
+        """Stages that are submitted and not finished."""
         stages = _decode_stages(self._to_json(self._store.activeStages()))
-        return [ActiveStage(stage, self._running_tasks(stage)) for stage in stages]
+        return [ActiveStage(stage, self._running_tasks(stage), self.shares(stage)) for stage in stages]
 
-    def executors_and_active_stages(self) -> tuple[list[ExecutorSummary], list[ActiveStage]]:
-        """Both of one moment, in which no task ended: it would be in both or in none of them."""
-        executors = self.executors()
-        for _ in range(_MOST_READINGS):
-            stages, before, executors = self.active_stages(), executors, self.executors()
-            if executors == before:
-                break
-        return executors, stages
+    def shares(self, stage: StageData) -> dict[str, StageShare]:
+        """What executors have done of a stage; nothing if Spark does not know it any more."""
+        return _decode_shares(self._to_json(self._store.executorSummary(stage.stage_id, stage.attempt_id)))
 
     def _running_tasks(self, stage: StageData) -> tuple[TaskData, ...]:
         question = (stage.stage_id, stage.attempt_id, 0, _MOST_TASKS, self._none, True, self._running)
@@ -165,6 +170,7 @@ class StatusStore:
 
 
 _decode_executors = msgspec.json.Decoder(list[ExecutorSummary]).decode
+_decode_shares = msgspec.json.Decoder(dict[str, StageShare]).decode
 _decode_stage = msgspec.json.Decoder(StageData).decode
 _decode_stages = msgspec.json.Decoder(list[StageData]).decode
 _decode_tasks = msgspec.json.Decoder(list[TaskData]).decode
