@@ -23,7 +23,6 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import rheostat
-from rheostat.cli.spark_output import spark_output_to
 from rheostat.experiments.on_spark.paid_executors import PaidExecutors
 from rheostat.experiments.on_spark.shared_cluster import cluster_for_a_run
 from rheostat.loop.turn import Ruling, Turn
@@ -31,6 +30,7 @@ from rheostat.sla import SLA
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.observe.query_progress import QueryRun, StreamingQueries
 from rheostat.spark.observe.query_totals import estimated_latency_s
+from rheostat.spark.processes.driver_output import spark_output_to
 from rheostat.spark.query.batch_log import BatchRecord
 from rheostat.spark.session import Setting
 from rheostat.spark.target import FAST_START_SETTINGS, SparkTarget
