@@ -119,6 +119,20 @@ def test_a_query_that_was_never_sampled_does_not_hide_the_others_when_it_has_end
     assert meter.state(100.0, None).busy_s == 1.0
 
 
+@pytest.mark.parametrize(("counts", "width"), [([5] * 5, 3), ([5] * 4, None), ([5, 5, 5, 5, 2, 5], None)])
+def test_executors_with_more_slots_than_a_source_has_partitions_have_no_use(counts, width):
+    run = FakeRun("one")
+    run.trigger_s = 10.0
+    meter = ApplicationMeter(APPLICATION, FakeQueries(run), cold_batches=0)
+    for count in counts:
+        run._coming = [batch(100, 0)]
+        meter.look({})
+        meter.take_sample("one", tasks_of(*[task("7", 20, 0.2)] * count))
+        meter.attribute_work({}, {"7": 2}, 1.0)
+    state = meter.state(100.0, None)
+    assert (state.width, state.trigger_s) == (width, 10.0)
+
+
 def test_which_executor_did_what_is_unknown():
     meter = ApplicationMeter(APPLICATION, FakeQueries(FakeRun("one", batch(100, 0))), cold_batches=0)
     meter.look({})

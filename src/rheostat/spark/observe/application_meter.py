@@ -4,6 +4,7 @@ Nothing about the queries is changed, so nobody can say which executor serves wh
 and all queries together are one operator. Each query is a stream into it; so is the one source, which stands for all.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -101,6 +102,8 @@ class ApplicationMeter:
             oldest_s=totals.oldest_s if is_known else None,
             batch=costs.batch,
             under_way=self._under_way(now_s),
+            trigger_s=totals.trigger_s,
+            width=self._width(),
         )
 
     def substreams(self, owners: Sequence[int | None]) -> list[SubstreamState]:
@@ -131,6 +134,12 @@ class ApplicationMeter:
         for work in self._works.values():
             known = known.plus(work)
         return known if self._is_work_known else _Costs(None, Batch(known.batch.count, known.batch.duration_s))
+
+    def _width(self) -> int | None:
+        """As many executors as the batches of all queries have tasks for at once; None if that is not always so."""
+        widths = [work.width or 0 for work in self._works.values()]
+        slots = max(self._slots.values(), default=1)
+        return math.ceil(sum(widths) / max(1, slots)) if widths and all(widths) else None
 
     def _under_way(self, now_s: float) -> BatchUnderWay | None:
         """The batches of all queries, as one that began with the first of them."""

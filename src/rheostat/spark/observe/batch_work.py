@@ -4,6 +4,7 @@ Work is counted when a batch has finished, with its rows: a service rate that pa
 time of a running one could be any number.
 """
 
+from collections import deque
 from collections.abc import Mapping
 
 from rheostat.snapshot import Batch, BatchUnderWay, OperatorState
@@ -14,6 +15,9 @@ from rheostat.spark.observe.running_batches import RunningBatch
 from rheostat.spark.observe.task_samples import BatchTasks
 from rheostat.spark.query.batch_log import BatchRecord
 from rheostat.spark.query.per_record.timings import Timings
+
+_SAME_WIDTH = 5
+"""Batches with the same number of tasks after which it is taken to be fixed."""
 
 
 class BatchWork:
@@ -29,6 +33,7 @@ class BatchWork:
         self._uncharged = 0
         self._last_rows = 0
         self._is_last_evidence = False
+        self._widths: deque[int] = deque(maxlen=_SAME_WIDTH)
         self.tasks: BatchTasks | None = None
         self.sample: SampledWork | None = None
 
@@ -48,6 +53,7 @@ class BatchWork:
         has_new_executors = self._cold_start.join(tasks.executors())
         if self.tasks is None or self._last_rows:
             self.tasks = tasks
+            self._widths.append(tasks.widest)
         if has_new_executors and self.sample is not None:
             self._is_last_evidence = False
             self._costs.last_is_no_evidence()
@@ -65,6 +71,13 @@ class BatchWork:
     def suspend(self) -> None:
         """What batches cost is unknown until some are charged again."""
         self._costs.suspend()
+
+    @property
+    def width(self) -> int | None:
+        """How many of its tasks can run at once, if it was the same in all of the last batches: then the source has so
+        many partitions. Otherwise it depends on the rows."""
+        is_known = len(self._widths) == _SAME_WIDTH and len(set(self._widths)) == 1
+        return self._widths[-1] if is_known else None
 
     @property
     def busy_s(self) -> float | None:

@@ -160,6 +160,11 @@ class QueryTotals:
         """How long the oldest row of a batch under way has waited; None if none is."""
         return max((totals.waited_s for totals in self._running.values() if totals.waited_s is not None), default=None)
 
+    @property
+    def trigger_s(self) -> float:
+        """The longest interval of their triggers; 0 if all batches follow each other at once."""
+        return max((totals.run.trigger_s for totals in self._running.values()), default=0.0)
+
     def latency(self) -> Latency | None:
         """The highest of all queries since the last update: an SLA holds when it holds for each of them."""
         latencies = [totals.latency for totals in self._running.values() if totals.latency is not None]

@@ -32,6 +32,11 @@ class BatchTasks:
     def count(self) -> int:
         return sum(len(stage) for stage in self.stages)
 
+    @property
+    def widest(self) -> int:
+        """The tasks of the stage that has most: so many can run at once."""
+        return max((len(stage) for stage in self.stages), default=0)
+
     def executors(self) -> set[str]:
         """Spark's ids of the executors that ran them."""
         return {task.executor_id for stage in self.stages for task in stage}
