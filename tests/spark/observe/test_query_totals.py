@@ -1,5 +1,6 @@
 import pytest
 
+from rheostat.snapshot import Latency
 from rheostat.spark.observe.query_totals import ESTIMATED, NO_QUERY, UNDER_WAY, QueryTotals, estimated_latency_s
 from rheostat.spark.query.batch_log import BatchRecord
 
@@ -54,6 +55,24 @@ def test_rows_and_batches_of_all_queries_add_up():
     assert (totals.completed, totals.arrived, totals.queued) == (157, 160, 3)
     assert totals.by_query == {"one": 150, "other": 7}
     assert totals.problems() == [ESTIMATED]
+
+
+def test_latencies_count_in_proportion_to_the_sla_of_their_query():
+    fast, slow, free = FakeRun("fast"), FakeRun("slow"), FakeRun("free")
+    totals = QueryTotals(FakeQueries(fast, slow, free), weights={"fast": 1.0, "slow": 0.1})
+    fast.coming, slow.coming, free.coming = [batch(1, 0, 2, 5)], [batch(1, 0, 40, 7)], [batch(1, 0, 900, 9)]
+    totals.update()
+    assert totals.latency() == Latency(7, pytest.approx(6.0)), "a tenth of 1.5 times 40 s"
+    others = QueryTotals(FakeQueries(free), weights={"fast": 1.0, "*": 0.01})
+    free.coming = [batch(1, 0, 900, 9)]
+    others.update()
+    assert others.latency() == Latency(9, pytest.approx(13.5))
+
+
+def test_an_sla_for_a_query_that_does_not_run_is_told_with_those_that_do():
+    totals = QueryTotals(FakeQueries(FakeRun("orders")), weights={"order": 1.0})
+    totals.update()
+    assert totals.problems()[1] == "no query named 'order' runs, for which there is an SLA; there are: 'orders'"
 
 
 def test_the_sums_do_not_fall_when_a_query_ends_and_count_its_last_batch():

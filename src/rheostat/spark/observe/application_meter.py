@@ -24,7 +24,8 @@ ROWS_OF_EXECUTORS = "the rows of single executors are unknown: nothing shows whi
 class ApplicationMeter:
     """The only operator of `topology`, which has one source. Counters continue from `base`.
 
-    The first `cold_batches` count as rows, but are no evidence of what they cost.
+    The first `cold_batches` count as rows, but are no evidence of what they cost. `weights` are the factors for the
+    latencies of queries, by name; by default all count as they are.
     """
 
     is_measured = True
@@ -36,6 +37,7 @@ class ApplicationMeter:
         queries: StreamingQueries,
         base: Snapshot | None = None,
         cold_batches: int = COLD_BATCHES,
+        weights: Mapping[str, float] | None = None,
     ) -> None:
         (self.name,), (self._source,) = topology.operators, topology.sources
         self.cold_start = ColdStart(cold_batches)
@@ -46,6 +48,7 @@ class ApplicationMeter:
             completed=before.completed or 0,
             arrived=before.arrived or 0,
             by_query={stream.name: stream.rows or 0 for stream in streams if stream.name != self._source},
+            weights=weights,
         )
         self._ended = _Costs(before.busy_s or 0.0, before.batch or Batch(0, 0.0, 0.0, 0))
         self._works: dict[str, BatchWork] = {}

@@ -1,7 +1,7 @@
 """Query totals: what all streaming queries of an application have done so far, though queries come and go.
 
-Queries that were not built for it do not say when their rows arrived. Three estimates take its place, and `problems`
-names them:
+Queries that were not built for it do not say when their rows arrived. These take its place, and `problems` names
+them:
 
 - Rows that arrived are the rows read, and those behind them where the source reports its newest offset (Kafka does). A
   source without a limit per batch reads all there is, so its rows read are its arrivals, one batch late. With a limit
@@ -9,6 +9,8 @@ names them:
 - Latencies follow from batch durations. Rows arrive evenly between the starts of two batches, wait for the second start
   and then for that batch's commit: half the time between the starts plus the batch's duration, 1.5·D where batches of
   duration D follow each other. Rows behind a batch add their share of the batches to come.
+- Queries may have different SLAs. A latency then counts as the share of its own SLA, so that one SLA, the strictest,
+  holds when each holds.
 - While a batch is under way nothing is reported. Rows are taken to arrive as they did before: since the start of the
   last batch that was reported, at the lower of its rate and that of the batch before. So a long batch does not look
   like a source that has dried up, and the backlog grows while a batch hangs.
@@ -28,6 +30,8 @@ from rheostat.spark.query.batch_log import BatchRecord
 ESTIMATED = "latencies are estimated from batch durations: the rows carry no entry time"
 UNDER_WAY = "what has arrived since the last batch began is estimated from the rate before"
 NO_QUERY = "no streaming query is active"
+ALL_QUERIES = "*"
+"""Stands for all queries that are not named."""
 
 _MOST_FAILURES = 8
 
@@ -93,7 +97,8 @@ class QueryTotals:
 
     `completed` rows were read; `arrived` has those behind them and those of the batch under way as well. `by_query` are
     the rows read by each query that runs, by name. These continue from the values given. `earlier` are the batches from
-    before a query was first seen, `finished` are those since the last update.
+    before a query was first seen, `finished` are those since the last update. `weights` are the
+    factors for the latencies of queries by name; one that is not named, nor by "*", has no SLA.
     """
 
     def __init__(
@@ -103,9 +108,11 @@ class QueryTotals:
         completed: int = 0,
         arrived: int = 0,
         by_query: Mapping[str, int] | None = None,
+        weights: Mapping[str, float] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._queries, self._clock = queries, clock
+        self._weights = {ALL_QUERIES: 1.0} if weights is None else weights
         self._running: dict[str, _RunTotals] = {}
         self._arrived_in_ended_runs = completed
         self._failed: dict[str, str] = {}
@@ -157,8 +164,9 @@ class QueryTotals:
 
     @property
     def oldest_s(self) -> float | None:
-        """How long the oldest row of a batch under way has waited; None if none is."""
-        return max((totals.waited_s for totals in self._running.values() if totals.waited_s is not None), default=None)
+        """How long the oldest row of a batch under way has waited, weighted; None if none is."""
+        waited = [(each.waited_s, self._weight(each)) for each in self._running.values()]
+        return max((waited_s * weight for waited_s, weight in waited if waited_s is not None and weight), default=None)
 
     @property
     def trigger_s(self) -> float:
@@ -166,14 +174,27 @@ class QueryTotals:
         return max((totals.run.trigger_s for totals in self._running.values()), default=0.0)
 
     def latency(self) -> Latency | None:
-        """The highest of all queries since the last update: an SLA holds when it holds for each of them."""
-        latencies = [totals.latency for totals in self._running.values() if totals.latency is not None]
+        """The highest of all queries since the last update, weighted: an SLA holds when it holds for each of them."""
+        latencies = [
+            Latency(latency.count, weight * latency.mean_s)
+            for each in self._running.values()
+            if (latency := each.latency) is not None and (weight := self._weight(each))
+        ]
         return max(latencies, key=lambda latency: latency.mean_s, default=None)
+
+    def _weight(self, totals: _RunTotals) -> float:
+        """Of its latencies; 0 if it has no SLA."""
+        return self._weights.get(totals.run.name, self._weights.get(ALL_QUERIES, 0.0))
 
     def problems(self) -> list[str]:
         """What is estimated or unknown, and which queries failed, until they run again."""
+        named = {totals.run.name for totals in self._running.values()}
+        unknown = [repr(name) for name in self._weights if name != ALL_QUERIES and name not in named]
         silent = [repr(totals.run.name) for totals in self._running.values() if totals.behind is None]
         told = [ESTIMATED if self._running else NO_QUERY]
+        if unknown and named:
+            running = ", ".join(repr(name) for name in sorted(named))
+            told.append(f"no query named {', '.join(unknown)} runs, for which there is an SLA; there are: {running}")
         if silent:
             told.append(f"the sources of {', '.join(silent)} report no backlog: rows count as arrived when read")
         if any(totals.under_way for totals in self._running.values()):
