@@ -148,12 +148,13 @@ def run(cluster: EmbeddedCluster, load: Load, contender: str, sla: SLA, folder: 
 
 
 def _settings(contender: str) -> Mapping[str, Setting]:
+    """Executors of one core. All but the fixed number begin with one, and only dynamic allocation may add others."""
     plain: dict[str, Setting] = {"spark.executor.cores": 1, "spark.executor.memory": "512m"}
-    if contender == DYNAMIC_ALLOCATION:
-        limits = {"minExecutors": 1, "initialExecutors": 1, "maxExecutors": MAX_EXECUTORS}
-        return plain | {f"spark.dynamicAllocation.{name}": number for name, number in limits.items()}
-    instances = ENOUGH if contender == FIXED else 1
-    return plain | {"spark.dynamicAllocation.enabled": "false", "spark.executor.instances": instances}
+    if contender == FIXED:
+        return plain | {"spark.dynamicAllocation.enabled": "false", "spark.cores.max": ENOUGH}
+    most = MAX_EXECUTORS if contender == DYNAMIC_ALLOCATION else 1
+    limits = {"minExecutors": 1, "initialExecutors": 1, "maxExecutors": most}
+    return plain | {f"spark.dynamicAllocation.{name}": number for name, number in limits.items()}
 
 
 def _query(spark: SparkSession, cost: Cost, start_s: float) -> Any:
