@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-_LONGEST_S = 120.0
+_LONGEST_S = 140.0
 _FIRST_S = 4.0
 """The first of the times that are looked back over: the next ones are twice, four times, ... as long."""
 
