@@ -9,12 +9,12 @@ import pytest
 from rheostat.capabilities import Capabilities
 from rheostat.experiments.scenario import ScenarioFile, make_scenario
 from rheostat.experiments.simulate import simulate
+from rheostat.measure.measures import Measures
 from rheostat.plan import Plan, PoolPlan
 from rheostat.policies.observation import Observation
 from rheostat.policies.rheostat.operator_cost import OperatorCost
 from rheostat.policies.rheostat.out_of_reach import why_out_of_reach
 from rheostat.policies.rheostat.sizing import Sizing
-from rheostat.measure.measures import Measures
 from rheostat.sla import Budget
 from rheostat.snapshot import Batch, BatchUnderWay, ExecutorPhase, ExecutorState, OperatorState, Snapshot
 
@@ -74,6 +74,11 @@ def test_a_batch_cost_beyond_the_sla_is_named():
     assert max(sizes) < 20, "executors that do not help are not taken"
 
 
+def test_a_trigger_interval_beyond_the_sla_is_named():
+    found, _ = reasons(50, batches={"fixed": "500ms", "per_task": "10ms", "trigger": "12s"})
+    assert any("batches of 'work' begin every 12s, which alone is a latency of 6.5" in reason for reason in found)
+
+
 def test_a_limit_of_records_in_each_batch_is_named():
     found, _ = reasons(300, batches={"fixed": "1s", "per_task": "10ms", "limit": 200})
     assert any("each batch of 'work' takes 200 of the" in reason for reason in found)
@@ -81,14 +86,16 @@ def test_a_limit_of_records_in_each_batch_is_named():
 
 def test_batches_with_too_few_tasks_are_named():
     found, _ = reasons(400, batches={"fixed": "500ms", "per_task": "20ms", "tasks": 4})
-    assert any("a batch has 4 tasks" in reason for reason in found)
+    assert any("a batch has 4 tasks, and 4 executors at most can have work" in reason for reason in found)
 
 
 @pytest.fixture
 def observed():
     """One pool of four executors, whose only operator has a batch under way."""
     batch = BatchUnderWay(elapsed_s=30.0, tasks=8, finished=7, running=1, worked_s=40.0, rows=100)
-    state = OperatorState("work", completed=500, queued=200, busy_s=60.0, batch=Batch(9, 20.0, 4.0, 72), under_way=batch)
+    state = OperatorState(
+        "work", completed=500, queued=200, busy_s=60.0, batch=Batch(9, 20.0, 4.0, 72), under_way=batch
+    )
     executors = tuple(ExecutorState("work", number, ExecutorPhase.ACTIVE) for number in range(4))
     plan = Plan(0, {"work": PoolPlan.of(4)}, {"work": "work"})
     snapshot = Snapshot(100.0, (state,), executors)

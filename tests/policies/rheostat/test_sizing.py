@@ -83,7 +83,9 @@ def replay_of(factor, rate=90.0):
     """A load that rises by this factor after a minute, and once more later, seen from the turns before the rises."""
     times_s = np.arange(0.0, 400.0, 2.0)
     arrived = np.cumsum(np.where(times_s % 200 < 60, rate, factor * rate) * 2.0)
-    return LoadReplay(times_s, arrived, np.concatenate([np.arange(50.0, 60.0, 2.0), np.arange(250.0, 260.0, 2.0)]), rate)
+    return LoadReplay(
+        times_s, arrived, np.concatenate([np.arange(50.0, 60.0, 2.0), np.arange(250.0, 260.0, 2.0)]), rate
+    )
 
 
 def test_a_rise_that_came_once_is_not_expected_again_after_a_while():

@@ -114,7 +114,11 @@ class ConsistentMean:
             for (_, weight_before, before), (_, weight, total) in pairwise(self._samples)
             if weight > 0 and weight_before > 0 and total + before > 0
         ]
-        return max(self._least_noise, median(squares) / _MEDIAN_OF_SQUARES) if len(squares) >= _ENOUGH else self._least_noise
+        return (
+            max(self._least_noise, median(squares) / _MEDIAN_OF_SQUARES)
+            if len(squares) >= _ENOUGH
+            else self._least_noise
+        )
 
     def _differ(self, weight: float, total: float, older_weight: float, older_total: float, noise: float) -> bool:
         mean = (total + older_total) / (weight + older_weight)

@@ -31,7 +31,9 @@ class LoadReplay:
     moments_s: Floats
     rate: float
 
-    def latency_s(self, cost: OperatorCost, rate: float, size: int, start_s: float, window_s: float, share: float) -> float:
+    def latency_s(
+        self, cost: OperatorCost, rate: float, size: int, start_s: float, window_s: float, share: float
+    ) -> float:
         """The mean latency of a window that is not exceeded in this share of the moments, at an operator at which
         records arrive at `rate` now. Others serve `start_s` after the moment."""
         if not len(self.moments_s):
@@ -60,7 +62,7 @@ class LoadReplay:
         steady_s = cost.latency_s(rate, size) / LATENCY_IN_BATCHES
         if math.isinf(steady_s):
             return np.full(len(begin_s), math.inf)
-        before_s, before = begin_s - steady_s, -rate * steady_s / factor
+        before_s, before = begin_s - steady_s, np.full(len(begin_s), -rate * steady_s / factor)
         now_s, now = begin_s, np.zeros(len(begin_s))
         total_s, records = np.zeros(len(begin_s)), np.full(len(begin_s), 1e-9)
         end_s = begin_s + window_s
@@ -69,9 +71,10 @@ class LoadReplay:
             if not counts.any():
                 break
             rows = (now - before) * factor
-            next_s = now_s + cost.batch_with_s(rows, np.where(now_s < begin_s + start_s, size, later), size)
-            total_s += np.where(counts, rows * (next_s - (before_s + now_s) / 2), 0.0)
+            batch_s = cost.batch_with_s(rows, np.where(now_s < begin_s + start_s, size, later), size)
+            total_s += np.where(counts, rows * (now_s + batch_s - (before_s + now_s) / 2), 0.0)
             records += np.where(counts, rows, 0.0)
+            next_s = now_s + np.maximum(batch_s, cost.trigger_s)
             before_s, now_s, before, now = now_s, next_s, now, self._arrived_at(next_s) - at_first
         return np.asarray(total_s / records)
 

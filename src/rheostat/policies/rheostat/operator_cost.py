@@ -52,6 +52,7 @@ class OperatorCost:
         self.shares = SubstreamShares()
         self.learned_s: float | None = None
         self.batched = False
+        self.trigger_s = 0.0
 
     def update(
         self,
@@ -65,7 +66,7 @@ class OperatorCost:
     ) -> None:
         """Learn from one more turn, in which `size` executors served and had the substreams as in `owners`, and
         records arrived at `rate`."""
-        self.batched = state.batch is not None
+        self.batched, self.trigger_s = state.batch is not None, state.trigger_s
         self._owners, self._size = owners, size
         self._batches.update(state.batch, size, executors)
         self._fitted_s = self._batches.fitted() or (0.0, 0.0)
@@ -118,8 +119,8 @@ class OperatorCost:
                 self._learn_limits(state, state.batch, last.batch, records, size if size == last_size else None)
 
     def _learn_limits(self, state: OperatorState, now: Batch, before: Batch, records: int, size: int | None) -> None:
-        """Whether batches have fewer tasks than executors, and whether they all have the same number of records, however
-        many wait."""
+        """Whether batches have fewer tasks than executors, and whether they all have the same number of records,
+        however many wait."""
         batches = max(1, now.count - before.count)
         rows = records / batches
         is_equal = abs(rows - self._batch_rows) <= _EQUAL_ROWS * rows
@@ -174,7 +175,11 @@ class OperatorCost:
         if used >= FULL:
             return math.inf
         if self.batched:
-            return LATENCY_IN_BATCHES * self._batch_s(rate, size, used)
+            batch_s = self._batch_s(rate, size, used)
+            if batch_s >= self.trigger_s:
+                return LATENCY_IN_BATCHES * batch_s
+            rows = np.array(rate * self.trigger_s)
+            return self.trigger_s / 2 + float(self.batch_with_s(rows, np.array(float(size)), size))
         return (self.service_s or 0.0) / (1 - used)
 
     def batch_with_s(self, rows: Floats, executors: Floats, cost_size: int) -> Floats:

@@ -27,23 +27,30 @@ def _why_more_would_not_help(
             "operator that merges partial results, would help"
         )
     batch = None if state is None else state.under_way
-    if state is not None and batch is not None:
-        if batch.elapsed_s > sizing.sla_s and batch.running and batch.finished + batch.running == batch.tasks:
-            if batch.running < len(pool.active) <= batch.tasks:
-                return (
-                    f"{batch.running} of {batch.tasks} tasks of a batch of {name!r} still run after "
-                    f"{human(batch.elapsed_s)}, and the other executors wait for them: more and smaller tasks would help"
-                )
-        if cost.is_limited and batch.rows:
-            return (
-                f"each batch of {name!r} takes {batch.rows:,} of the {state.queued or 0:,} records that wait: a higher "
-                "limit of records for each batch at the source would help"
-            )
+    if state is None or batch is None:
+        return _why_batches_are_too_long(cost, sizing, name)
+    is_late, has_none_waiting = batch.elapsed_s > sizing.sla_s, batch.finished + batch.running == batch.tasks
+    if is_late and has_none_waiting and 0 < batch.running < len(pool.active) <= batch.tasks:
+        return (
+            f"{batch.running} of {batch.tasks} tasks of a batch of {name!r} still run after {human(batch.elapsed_s)}, "
+            "and the other executors wait for them: more and smaller tasks would help"
+        )
+    if cost.is_limited and batch.rows:
+        return (
+            f"each batch of {name!r} takes {batch.rows:,} of the {state.queued or 0:,} records that wait: a higher "
+            "limit of records for each batch at the source would help"
+        )
     return _why_batches_are_too_long(cost, sizing, name)
 
 
 def _why_batches_are_too_long(cost: OperatorCost, sizing: Sizing, name: OperatorName) -> str | None:
     least_s = LATENCY_IN_BATCHES * cost.batch_cost_s(1) if cost.batched else 0.0
+    waiting_s = cost.trigger_s / 2 + cost.batch_cost_s(1)
+    if cost.trigger_s and waiting_s > max(least_s, sizing.sla_s):
+        return (
+            f"batches of {name!r} begin every {human(cost.trigger_s)}, which alone is a latency of {human(waiting_s)}: "
+            "a shorter trigger interval, or an SLA above that, would help"
+        )
     if least_s <= sizing.sla_s:
         return None
     return (
@@ -58,9 +65,12 @@ def _what_binds(observation: Observation, sizing: Sizing, pool: PoolView, wanted
     total, room = observation.budget.total, observation.capabilities.room
     if wanted > most:
         if most == limit < min(pool.useful, pool.bounds.most):
-            return f"a batch has {limit} tasks, so that more than {executors(limit)} cannot have work: more partitions would help"
+            return (
+                f"a batch has {limit} tasks, and {executors(limit)} at most can have work: more partitions would help"
+            )
         if most == pool.useful < pool.bounds.most:
-            return f"the records are in {most} substreams, so that more than {executors(most)} cannot have work: more substreams would help"
+            parts = "substreams" if any(observation.plan.assignment.get(name) for name in pool.operators) else "tasks"
+            return f"there are {most} {parts}, and {executors(most)} at most can have work: more {parts} would help"
         return f"{executors(pool.bounds.most)} are the most that the pool may have: a higher bound would help"
     if wanted <= pool.size + observation.spare:
         return None

@@ -174,9 +174,7 @@ class Rheostat(Policy[RheostatOptions]):
         sizes = {name: pool.size for name, pool in observation.pools.items()}
         is_settled = not observation.settling and not any(need.backlog for need in needs.values())
         predicted_s = sizing.latency_s(sizes) / sizing.correction
-        self._correction.learn(
-            observation.snapshot.time_s, predicted_s, self._latency.mean_s, is_settled=is_settled
-        )
+        self._correction.learn(observation.snapshot.time_s, predicted_s, self._latency.mean_s, is_settled=is_settled)
 
     def _wanted(self, observation: Observation, name: PoolName, need: _Need) -> int:
         """The size that a pool should have, if the budget allows it."""
@@ -240,7 +238,7 @@ class Rheostat(Policy[RheostatOptions]):
         size, rate = sizes[pool.name], sum(sizing.rates[name] for name in pool.measured)
         latency_s = sizing.latency_s(sizes)
         load = f"{rate:,.3g} records/s are work for {sizing.work(pool.name):.1f} executors" + "".join(
-            f" (estimated: a record of {name!r} costs {self._costs[name].jump:.1f} times as much in the batch under way)"
+            f" (estimated: a record of {name!r} costs {self._costs[name].jump:.1f} times as much in this batch)"
             for name in pool.measured
             if self._costs[name].jump > 1
         )

@@ -86,8 +86,8 @@ class Sizing:
         return sizes
 
     def for_rises(self, replay: LoadReplay | None, share: float, least: Sizes, latency_s: float) -> Sizes:
-        """At least `least`, and as many as keep a mean of `latency_s` over the SLA's window in this share of the moments
-        after which the load went on as in `replay`, while others start."""
+        """At least `least`, and as many as keep a mean of `latency_s` over the SLA's window in this share of the
+        moments after which the load went on as in `replay`, while others start."""
         if replay is None:
             return dict(least)
         allowed_s = self._allowed_s(least, latency_s)

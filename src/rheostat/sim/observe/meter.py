@@ -87,6 +87,7 @@ class SimMeter:
             batch=_batch(row) if batched else None,
             grouping=KEY if row.grouping == codes.BY_KEY else _GROUPING_NAMES[int(row.grouping)],
             under_way=self._under_way(position, row) if batched and _ends_next(row.batch_code) else None,
+            trigger_s=float(row.batch_trigger_s) if batched else 0.0,
         )
 
     def _under_way(self, position: int, row: SimpleNamespace) -> BatchUnderWay:
