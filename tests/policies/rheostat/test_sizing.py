@@ -121,3 +121,11 @@ def test_a_backlog_is_drained_with_what_is_added_until_executors_serve():
     half_done = Snapshot(0.0, (OperatorState("work", queued=queued, under_way=under_way),))
     assert sizing.for_backlog("work", half_done, 4.0) == math.ceil(2 + (15 + 12 - 8) / 10)
     assert sizing.for_backlog("work", Snapshot(0.0, (OperatorState("work", queued=100),)), 4.0) == 0
+
+
+def test_records_that_wait_for_the_trigger_are_no_backlog():
+    cost = cost_of(0.02, 0.5)
+    cost.trigger_s = 12.0
+    sizing = sizing_of({"work": cost}, {"work": 50.0}, sizes={"work": 2}, most=20)
+    waiting = Snapshot(0.0, (OperatorState("work", queued=50 * 12),))
+    assert sizing.for_backlog("work", waiting, 4.0) == 0

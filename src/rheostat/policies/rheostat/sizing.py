@@ -16,6 +16,9 @@ _BUSY = 0.93
 _LEAST_GAIN = 0.01
 """An executor that shortens the latency by a smaller share is not worth it."""
 
+_WAITING_FOR_TRIGGER = 2.0
+"""Records of so many trigger intervals are there when a batch is nearly done: no executor could have served them."""
+
 Sizes = dict[PoolName, int]
 
 
@@ -134,13 +137,14 @@ class Sizing:
         """
         view = self.pools[pool]
         serving = len(view.active) or view.size
-        work = backlog_s = 0.0
+        work = backlog_s = allowed_s = 0.0
         for name in view.measured:
             cost, state = self.costs[name], snapshot.operators.get(name)
             stretched = cost.stretch(view.size)
-            work += cost.work(self.present_rates[name]) * stretched
+            own_work = cost.work(self.present_rates[name]) * stretched
+            work += own_work
             backlog_s += 0.0 if state is None else cost.backlog_s(state) * stretched
-        allowed_s = work * latency_s / len(self.pools)
+            allowed_s += own_work * max(latency_s / len(self.pools), _WAITING_FOR_TRIGGER * cost.trigger_s)
         if backlog_s <= allowed_s / 2:
             return 0
         coming_s = max(0.0, self.start_s - self.starting_s.get(pool, 0.0)) if serving < view.size else 0.0
