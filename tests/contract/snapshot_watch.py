@@ -29,6 +29,7 @@ class SnapshotWatch:
     def see(self, snapshot: Snapshot) -> None:
         last, self._last = self._last, snapshot
         assert unnamed(snapshot, self._names) == []
+        check_batches_under_way(snapshot)
         if last is None:
             self._known = {key: _known(values) for key, values in counters(snapshot).items()}
             return
@@ -56,6 +57,17 @@ class SnapshotWatch:
         for executor in snapshot.executors:
             if ("executor", executor.pool, executor.id) not in self._seen:
                 assert (executor.completed or 0) <= completed + 1, f"{executor} is new; {completed} rows were completed"
+
+
+def check_batches_under_way(snapshot: Snapshot) -> None:
+    """No batch has worked less than nothing, or has more tasks behind it and at work than it has."""
+    for operator in snapshot.operator_states:
+        if (batch := operator.under_way) is not None:
+            assert batch.elapsed_s >= 0, operator
+            assert batch.worked_s >= 0, operator
+            assert min(batch.finished, batch.running) >= 0, operator
+            assert batch.finished + batch.running <= batch.tasks, operator
+            assert batch.rows is None or batch.rows >= 0, operator
 
 
 def counters(snapshot: Snapshot) -> Counters:

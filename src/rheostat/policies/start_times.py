@@ -38,6 +38,11 @@ class StartTimes:
         """0 before the first start."""
         return max(self._took_s, default=0.0)
 
+    def under_way_s(self, pool: PoolName) -> float:
+        """How long the executors of `pool` that start now have been starting, on average; 0 if there are none."""
+        since_s = [since_s for (name, _), since_s in self._since_s.items() if name == pool]
+        return (self._seen_s or 0.0) - sum(since_s) / len(since_s) if since_s else 0.0
+
     def _came(self, after_s: float) -> None:
         if after_s <= _LONGEST_S:
             self._took_s.append(after_s)

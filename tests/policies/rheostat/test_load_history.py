@@ -17,7 +17,7 @@ def history_of(rates):
 def test_nothing_is_expected_before_anything_was_measured():
     history = LoadHistory()
     history.add(2.0, 2.0, None)
-    assert (history.rate, history.highest(10.0, 0.9), history.forecast(10.0)) == (None, 0.0, None)
+    assert (history.rate, history.replay(10.0), history.forecast(10.0)) == (None, None, None)
 
 
 def test_records_that_are_counted_in_lumps_are_spread_over_the_turns_before():
@@ -29,18 +29,25 @@ def test_silence_is_a_rate_of_nothing_after_a_while():
     assert history_of([50.0] * 20 + [0.0] * 20).rate == 0.0
 
 
-def test_an_even_load_is_expected_to_stay():
-    history = history_of([80.0] * 200)
-    assert history.highest(12.0, 0.95) == pytest.approx(80.0)
+def test_a_rise_that_goes_on_is_expected_to_go_on_and_an_even_load_to_stay():
+    assert history_of([80.0] * 60).by_trend(12.0) == pytest.approx(80.0)
+    risen = history_of([300.0 + 12 * turn for turn in range(30)])
+    assert risen.rate == pytest.approx(648.0, rel=0.1)
+    assert max(history_of([300.0 + 12 * turn for turn in range(n)]).by_trend(12.0) for n in (28, 29, 30)) > 660
 
 
-def test_a_rise_is_expected_where_it_came_before_and_not_at_the_top_of_it():
+def test_moments_like_the_present_one_are_replayed_and_not_the_top_of_a_burst_in_a_calm():
     calm, burst = [50.0] * 9, [200.0] * 6
     pattern = [rate for length in (0, 5, 2, 8, 1, 6, 3, 9, 4, 7, 2, 5) for rate in (*calm, *([50.0] * length), *burst)]
-    at_the_top, after = history_of(pattern), history_of([*pattern, *calm])
-    assert at_the_top.highest(12.0, 0.9) == pytest.approx(200.0, rel=0.02)
-    assert after.highest(12.0, 0.9) > 150.0
-    assert after.highest(12.0, 0.0) == pytest.approx(50.0, rel=0.3)
+    history = history_of([*pattern, *calm])
+    replay = history.replay(20.0)
+    rates = dict(enumerate([*pattern, *calm], 1))
+    assert len(replay.moments_s) > 30
+    assert max(rates[round(moment_s / PERIOD_S)] for moment_s in replay.moments_s) <= 1.3 * 50
+
+
+def test_there_is_nothing_to_replay_before_enough_was_seen():
+    assert history_of([80.0] * 20).replay(20.0) is None
 
 
 def test_the_season_before_tells_the_next_peak():

@@ -68,6 +68,17 @@ def test_nothing_is_given_back_while_the_sla_is_missed():
             assert turn.plan.total >= turn.before.total
 
 
+def test_a_surge_of_the_cost_is_sized_within_the_first_batch_that_has_it():
+    operator = {"service": {"mean": "4ms"}}
+    cost = {"shape": "step", "steps": [[0, 1], ["3m", 10]]}
+    made = scenario(200, operator={**operator, "cost": cost}, duration="5m")
+    result, turns = run(made)
+    surge = [turn for turn in turns if 180 < turn.time_s <= 192]
+    assert acts(surge)[0].reason.count("estimated: a record of 'work' costs") == 1
+    assert surge[-1].plan.total >= 10, "200/s at 40 ms are 8 executors, and there is a backlog"
+    assert result.success_rate > 0.6
+
+
 def test_hot_keys_lead_to_moves_before_executors():
     keyed = {"key": "word", "substreams": 32, "queues": "own", "executors": 5, "service": {"mean": "15ms"}}
     made = scenario(

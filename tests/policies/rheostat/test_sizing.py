@@ -3,16 +3,18 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rheostat.plan import PoolPlan
 from rheostat.policies.observation import PoolView
+from rheostat.policies.rheostat.load_replay import LoadReplay
 from rheostat.policies.rheostat.operator_cost import OperatorCost
 from rheostat.policies.rheostat.sizing import Sizing
 from rheostat.sla import ExecutorBounds
-from rheostat.snapshot import Batch, ExecutorPhase, ExecutorState, OperatorState, Snapshot
+from rheostat.snapshot import Batch, BatchUnderWay, ExecutorPhase, ExecutorState, OperatorState, Snapshot
 
 MOST = 8
 
@@ -77,12 +79,37 @@ def test_no_fewer_executors_keep_the_latency(parts, latency_s):
     assert sum(found.values()) == min(feasible)
 
 
-def test_a_rise_needs_more_the_larger_it_is_and_nothing_if_there_is_none():
-    sizing = sizing_of({"work": cost_of(0.02, 0.5)}, {"work": 90.0}, most=20)
-    sizes = [sizing.for_rise("work", rise, 3, 4.0) for rise in (1.0, 1.5, 2.0, 3.0, 4.0)]
+def replay_of(factor, rate=90.0):
+    """A load that rises by this factor after a minute, and once more later, seen from the turns before the rises."""
+    times_s = np.arange(0.0, 400.0, 2.0)
+    arrived = np.cumsum(np.where(times_s % 200 < 60, rate, factor * rate) * 2.0)
+    return LoadReplay(
+        times_s, arrived, np.concatenate([np.arange(50.0, 60.0, 2.0), np.arange(250.0, 260.0, 2.0)]), rate
+    )
+
+
+def test_a_rise_that_came_once_is_not_expected_again_after_a_while():
+    sizing, twice = sizing_of({"work": cost_of(0.02, 0.5)}, {"work": 90.0}, most=20), replay_of(4.0)
+    once = LoadReplay(twice.times_s, twice.arrived, np.arange(10.0, 60.0, 2.0), twice.rate)
+    assert sizing.for_rises(once, 0.95, {"work": 3}, 4.0) == {"work": 3}
+    soon = LoadReplay(twice.times_s[:100], twice.arrived[:100], np.arange(10.0, 60.0, 2.0), twice.rate)
+    assert sizing.for_rises(soon, 0.95, {"work": 3}, 4.0)["work"] > 3
+
+
+@pytest.mark.parametrize(("fixed_s", "latency_s"), [(0.5, 4.0), (None, 1.0)])
+def test_rises_need_more_the_larger_they_are_and_nothing_if_there_are_none(fixed_s, latency_s):
+    sizing = sizing_of({"work": cost_of(0.02, fixed_s)}, {"work": 90.0}, most=20)
+    factors = (1.0, 1.5, 2.0, 3.0, 4.0)
+    sizes = [sizing.for_rises(replay_of(factor), 0.95, {"work": 3}, latency_s)["work"] for factor in factors]
     assert sizes[0] == 3
     assert sizes == sorted(sizes)
     assert sizes[-1] > sizes[1]
+    assert sizing.for_rises(None, 0.95, {"work": 3}, 4.0) == {"work": 3}
+
+
+def test_a_replayed_even_load_has_the_latency_of_the_long_run():
+    cost = cost_of(0.02, 0.5)
+    assert replay_of(1.0).latency_s(cost, 90.0, 3, 60.0, 30.0, 0.5) == pytest.approx(cost.latency_s(90.0, 3), rel=0.05)
 
 
 def test_a_backlog_is_drained_with_what_is_added_until_executors_serve():
@@ -90,4 +117,15 @@ def test_a_backlog_is_drained_with_what_is_added_until_executors_serve():
     queued = 1000  # 20 s of work, 8 of which may wait; 1 s more each second
     snapshot = Snapshot(0.0, (OperatorState("work", queued=queued),))
     assert sizing.for_backlog("work", snapshot, 4.0) == math.ceil(2 + (20 + 12 - 8) / 10)
+    under_way = BatchUnderWay(elapsed_s=6.0, tasks=1, finished=0, running=1, worked_s=5.0, rows=500)
+    half_done = Snapshot(0.0, (OperatorState("work", queued=queued, under_way=under_way),))
+    assert sizing.for_backlog("work", half_done, 4.0) == math.ceil(2 + (15 + 12 - 8) / 10)
     assert sizing.for_backlog("work", Snapshot(0.0, (OperatorState("work", queued=100),)), 4.0) == 0
+
+
+def test_records_that_wait_for_the_trigger_are_no_backlog():
+    cost = cost_of(0.02, 0.5)
+    cost.trigger_s = 12.0
+    sizing = sizing_of({"work": cost}, {"work": 50.0}, sizes={"work": 2}, most=20)
+    waiting = Snapshot(0.0, (OperatorState("work", queued=50 * 12),))
+    assert sizing.for_backlog("work", waiting, 4.0) == 0

@@ -2,23 +2,60 @@
 
 import math
 from collections import deque
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 
-_SHORTEST_S = 4.0
-_LONGEST_S = 120.0
-_SIGNIFICANT = 3.0
-"""Standard errors between the newer and the older mean from which on they are two different ones."""
+_LONGEST_S = 140.0
+_FIRST_S = 4.0
+"""The first of the times that are looked back over: the next ones are twice, four times, ... as long."""
+
+_SIGNIFICANT = 4.5
+"""Standard errors between the newer and the older mean from which on they are two different ones: by chance that
+happens less than once in an hour of turns."""
+
+_TREND_ERRORS = 1.0
+"""Standard errors by which a trend may be smaller than it looks."""
+
+_TRENDS_LAST_S = 40.0
+"""A trend is followed for so long."""
+
+_STEADY_S = 100.0
+"""What did not change for so long has no trend, or one so slow that the mean follows it."""
+
+_ENOUGH = 8
+"""Samples from which on they tell how much they vary."""
+
+_MEDIAN_OF_SQUARES = 0.455
+"""Of a normal variable with variance 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean, the weight of the samples that it is of and the middle of their times, and how fast it rises or falls at
+    least, per second: 0 if that could be chance."""
+
+    mean: float
+    weight: float
+    trend: float
+    middle_s: float
+
+    def at(self, time_s: float) -> float:
+        """As the trend goes on from the middle of the samples, though not for ever; no less than 0."""
+        return max(0.0, self.mean + self.trend * min(time_s - self.middle_s, _TRENDS_LAST_S))
 
 
 class ConsistentMean:
     """The mean of `total` per `weight` over recent samples, for example records per second.
 
     Looks back over ever longer times, each twice the one before, as long as what is added does not differ from what is
-    newer by more than chance. So it is precise while nothing changes, and follows a jump within seconds. The variance
-    of a total of mean m over weight w is `noise`·m·w for counts, and `noise`·m²·w with `relative`.
+    newer by more than chance. So it is precise while nothing changes, and follows a jump at once. The variance of a
+    total of mean m over weight w is m·w for counts, and m²·w with `relative`, times `noise` at least, or more if
+    samples differ more from one to the next in general.
     """
 
     def __init__(self, *, noise: float = 1.0, relative: bool = False) -> None:
-        self._noise, self._relative = noise, relative
+        self._least_noise, self._relative = noise, relative
         self._samples: deque[tuple[float, float, float]] = deque()
 
     def add(self, time_s: float, weight: float, total: float) -> None:
@@ -31,24 +68,63 @@ class ConsistentMean:
 
     def mean(self, now_s: float) -> float | None:
         """None without a sample."""
+        estimate = self.estimate(now_s)
+        return None if estimate is None else estimate.mean
+
+    def estimate(self, now_s: float) -> Estimate | None:
+        """None without a sample that has a weight."""
+        noise = self._noise()
+        samples = list(self._samples)[-self._consistent(now_s, noise) :]
+        weight = sum(sample_weight for _, sample_weight, _ in samples)
+        if weight <= 0:
+            return None
+        mean = sum(total for *_, total in samples) / weight
+        middle_s = sum(time_s * sample_weight for time_s, sample_weight, _ in samples) / weight
+        spread = sum(sample_weight * (time_s - middle_s) ** 2 for time_s, sample_weight, _ in samples)
+        if spread <= 0 or len(samples) < _ENOUGH // 2 or now_s - samples[0][0] > _STEADY_S:
+            return Estimate(mean, weight, 0.0, middle_s)
+        slope = sum((total - mean * each) * (time_s - middle_s) for time_s, each, total in samples) / spread
+        error = math.sqrt(noise * (mean * mean if self._relative else mean) / spread)
+        sure = math.copysign(max(0.0, abs(slope) - _TREND_ERRORS * error), slope)
+        return Estimate(mean, weight, sure, middle_s)
+
+    def _consistent(self, now_s: float, noise: float) -> int:
+        """How many of the newest samples do not differ by more than chance."""
         weight = total = 0.0
         older_weight = older_total = 0.0
-        reach_s = _SHORTEST_S
-        for time_s, sample_weight, sample_total in reversed(self._samples):
-            if time_s <= now_s - reach_s and weight > 0:
-                if older_weight > 0 and self._differ(weight, total, older_weight, older_total):
+        reach_s, taken = 0.0, 0
+        for number, (time_s, sample_weight, sample_total) in enumerate(reversed(self._samples)):
+            if weight > 0 and time_s <= now_s - reach_s:
+                if older_weight > 0 and self._differ(weight, total, older_weight, older_total, noise):
                     break
-                weight, total = weight + older_weight, total + older_total
+                weight, total, taken = weight + older_weight, total + older_total, number
                 older_weight = older_total = 0.0
-                reach_s *= 2
-            if reach_s == _SHORTEST_S or weight == 0:
-                weight, total = weight + sample_weight, total + sample_total
+                reach_s = max(_FIRST_S, 2 * reach_s)
+            if weight == 0:
+                weight, total, taken = sample_weight, sample_total, number + 1
             else:
                 older_weight, older_total = older_weight + sample_weight, older_total + sample_total
-        return total / weight if weight > 0 else None
+        return max(1, taken)
 
-    def _differ(self, weight: float, total: float, older_weight: float, older_total: float) -> bool:
+    def _noise(self) -> float:
+        """By the median, which a few jumps do not change."""
+        squares = [
+            (total / weight - before / weight_before) ** 2
+            / self._variance(1.0, (total + before) / (weight + weight_before), weight, weight_before)
+            for (_, weight_before, before), (_, weight, total) in pairwise(self._samples)
+            if weight > 0 and weight_before > 0 and total + before > 0
+        ]
+        return (
+            max(self._least_noise, median(squares) / _MEDIAN_OF_SQUARES)
+            if len(squares) >= _ENOUGH
+            else self._least_noise
+        )
+
+    def _differ(self, weight: float, total: float, older_weight: float, older_total: float, noise: float) -> bool:
         mean = (total + older_total) / (weight + older_weight)
-        variance = self._noise * (mean * mean if self._relative else mean)
-        error = math.sqrt(variance * (1 / weight + 1 / older_weight))
+        error = math.sqrt(self._variance(noise, mean, weight, older_weight))
         return abs(total / weight - older_total / older_weight) > _SIGNIFICANT * max(error, 1e-3 * mean)
+
+    def _variance(self, noise: float, mean: float, weight: float, older_weight: float) -> float:
+        """Of the difference between two means."""
+        return noise * (mean * mean if self._relative else mean) * (1 / weight + 1 / older_weight)

@@ -6,17 +6,24 @@ from collections import deque
 import numpy as np
 
 from rheostat.forecast.models.season import season_of
-from rheostat.policies.rheostat.consistent_mean import ConsistentMean
+from rheostat.policies.rheostat.consistent_mean import ConsistentMean, Estimate
+from rheostat.policies.rheostat.load_replay import LoadReplay
 
 _REMEMBERED_S = 3600.0
 _SILENT_S = 10.0
 """Some plants count records only when a batch reads them: as long as this, no record is no sign of a rate of 0."""
 
 _ALIKE = 1.3
-"""Rates up to this factor apart are taken as the same level."""
+"""Rates up to this factor apart are taken as the same level, and lower ones if there were too few at this level."""
 
 _ENOUGH = 30
 """Turns at a level from which on they say how the load goes on from there."""
+
+_MOST_MOMENTS = 120
+"""Of more moments some are left out, evenly."""
+
+_ERRORS = 3.0
+"""Standard errors by which a rate may be wrong."""
 
 _SEASON_EVERY = 8
 """Turns from one search for a season to the next."""
@@ -33,8 +40,10 @@ class LoadHistory:
         self._mean = ConsistentMean()
         self._pending_s = 0.0
         self._past: deque[tuple[float, float]] = deque()
+        self._counted: deque[tuple[float, float]] = deque()
         self._season = 1
         self._turns = 0
+        self._estimate: Estimate | None = None
         self.rate: float | None = None
 
     def add(self, time_s: float, interval_s: float, rate: float | None) -> None:
@@ -43,19 +52,34 @@ class LoadHistory:
             return
         if self._past and time_s < self._past[-1][0]:
             self._past.clear()
+            self._counted.clear()
         self._pending_s += interval_s
         if rate > 0 or self._pending_s > _SILENT_S:
             self._mean.add(time_s, self._pending_s, rate * interval_s)
             self._pending_s = 0.0
-        self.rate = self._mean.mean(time_s)
-        if self.rate is None:
+            self._counted.append((time_s, rate * interval_s + (self._counted[-1][1] if self._counted else 0.0)))
+        self._estimate = self._mean.estimate(time_s)
+        if self._estimate is None:
             return
+        self.rate = max(self._estimate.mean, self._estimate.at(time_s))
         self._past.append((time_s, self.rate))
-        while self._past[0][0] < time_s - _REMEMBERED_S:
-            self._past.popleft()
+        for remembered in (self._past, self._counted):
+            while remembered[0][0] < time_s - _REMEMBERED_S:
+                remembered.popleft()
         self._turns += 1
         if self._turns % _SEASON_EVERY == 0:
             self._season = self._found_season()
+
+    @property
+    def error(self) -> float:
+        """The share by which the rate may be wrong by chance."""
+        return _ERRORS / math.sqrt(max(1.0, self._estimate.mean * self._estimate.weight)) if self._estimate else 1.0
+
+    def by_trend(self, horizon_s: float) -> float:
+        """The rate after `horizon_s` if a rise that there is goes on, but no more than twice the present one."""
+        if self._estimate is None or self.rate is None:
+            return 0.0
+        return min(max(self.rate, self._estimate.at(self._past[-1][0] + horizon_s)), 2 * self.rate)
 
     def forecast(self, horizon_s: float) -> float | None:
         """The highest rate within `horizon_s`, as it was a season before; None without seasons."""
@@ -64,18 +88,20 @@ class LoadHistory:
         begin = len(self._past) - self._season - 1
         return max(self.rate, *(rate for _, rate in list(self._past)[begin : begin + self._ahead(horizon_s) + 2]))
 
-    def highest(self, horizon_s: float, share: float) -> float:
-        """The rate that was not exceeded within `horizon_s` in this share of the past moments that were like this one;
-        the present rate while there were few of them."""
-        if self.rate is None:
-            return 0.0
-        rates, ahead = np.array([rate for _, rate in self._past]), self._ahead(horizon_s)
-        if len(rates) <= ahead:
-            return self.rate
-        peaks = np.lib.stride_tricks.sliding_window_view(rates, ahead + 1).max(axis=1)
-        then = rates[: len(peaks)]
-        alike = (then <= _ALIKE * self.rate) & (then * _ALIKE >= self.rate)
-        return max(self.rate, float(np.quantile(peaks[alike], share))) if alike.sum() >= _ENOUGH else self.rate
+    def replay(self, horizon_s: float) -> LoadReplay | None:
+        """What came within `horizon_s` after the moments that were like this one; None while there were few of them."""
+        if not self.rate:
+            return None
+        times_s, rates = np.array(self._past).T
+        known = (times_s <= times_s[-1] - horizon_s) & (times_s >= self._counted[0][0])
+        not_above = np.flatnonzero(known & (rates <= _ALIKE * self.rate))
+        if len(not_above) < _ENOUGH:
+            return None
+        lowest = min(self.rate / _ALIKE, np.partition(rates[not_above], -_ENOUGH)[-_ENOUGH])
+        alike = not_above[rates[not_above] >= lowest]
+        alike = alike[:: math.ceil(len(alike) / _MOST_MOMENTS)]
+        counted_s, arrived = np.array(self._counted).T
+        return LoadReplay(counted_s, arrived, times_s[alike], self.rate)
 
     def _ahead(self, horizon_s: float) -> int:
         """In turns."""

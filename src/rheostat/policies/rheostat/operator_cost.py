@@ -3,19 +3,28 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rheostat.policies.batch_cost import BatchCosts
+from rheostat.policies.rheostat.batch_cost_so_far import BatchCostSoFar
 from rheostat.policies.rheostat.consistent_mean import ConsistentMean
 from rheostat.policies.rheostat.substream_shares import SubstreamShares
-from rheostat.snapshot import ExecutorState, OperatorState, SubstreamState
+from rheostat.snapshot import Batch, ExecutorState, OperatorState, SubstreamState
+
+Floats = NDArray[np.float64]
 
 LATENCY_IN_BATCHES = 1.5
 FULL = 0.97
 """Utilisation of the busiest executor from which on a queue is taken to grow for ever."""
 
-_KEPT = 0.8
-"""The weight of what was known of the slowest task when another batch has finished."""
+_REMEMBERED = 100
+"""Turns with batches over which what is known of the slowest task is averaged."""
 
 _ITERATIONS = 20
+
+_EQUAL_ROWS, _EQUAL_BATCHES = 0.01, 3
+"""So many times in turn batches have as many records as the ones before, up to this share: their number is limited."""
 
 
 class OperatorCost:
@@ -27,16 +36,23 @@ class OperatorCost:
     """
 
     def __init__(self) -> None:
-        self._service = ConsistentMean(noise=2.0, relative=True)
+        self._service = ConsistentMean(noise=1.0, relative=True)
         self._batches = BatchCosts()
+        self._fitted_s = (0.0, 0.0)
         self._last: OperatorState | None = None
         self._last_size = 0
-        self._variation = 0.0
+        self._variation, self._variations = 0.0, 0
         self._owners: Sequence[int] = ()
         self._size = 1
+        self._running = BatchCostSoFar()
+        self._batch_rows = 0.0
+        self._equal_batches = 0
+        self.task_limit: int | None = None
+        self.is_limited = False
         self.shares = SubstreamShares()
-        self.service_s: float | None = None
+        self.learned_s: float | None = None
         self.batched = False
+        self.trigger_s = 0.0
 
     def update(
         self,
@@ -46,12 +62,47 @@ class OperatorCost:
         size: int,
         owners: Sequence[int] = (),
         substreams: Sequence[SubstreamState] = (),
+        rate: float | None = None,
     ) -> None:
-        """Learn from one more turn, in which `size` executors served and had the substreams as in `owners`."""
-        self.batched = state.batch is not None
+        """Learn from one more turn, in which `size` executors served and had the substreams as in `owners`, and
+        records arrived at `rate`."""
+        self.batched, self.trigger_s = state.batch is not None, state.trigger_s
         self._owners, self._size = owners, size
         self._batches.update(state.batch, size, executors)
+        self._fitted_s = self._batches.fitted() or (0.0, 0.0)
         self.shares.update(time_s, substreams)
+        self._running.update(time_s, state.under_way, rate, is_keyed=bool(owners))
+        self._learn_from_finished(time_s, state, size)
+
+    @property
+    def service_s(self) -> float | None:
+        """What a record costs: as learned from finished work, or more if the batch under way has cost more already."""
+        return self._running.at_least_s(self.learned_s)
+
+    @property
+    def jump(self) -> float:
+        """How many times as much as learned a record costs by the batch under way; 1 if it does not say so."""
+        return (self.service_s or 0.0) / self.learned_s if self.learned_s else 1.0
+
+    def projected_s(self, state: OperatorState) -> float:
+        """The mean latency at least of the records of the batch under way when it ends; without one, the age of the
+        oldest record.
+
+        They arrived evenly from the oldest on until the batch began. Its waiting work is shared by all executors.
+        """
+        oldest_s, batch = state.oldest_s or 0.0, state.under_way
+        if batch is None:
+            return oldest_s
+        work_s = max(batch.worked_s, (batch.rows or 0) * (self.service_s or 0.0))
+        left_s = (work_s - batch.worked_s) * self.stretch(self._size, as_it_is=True) / self._size
+        return (max(oldest_s, batch.elapsed_s) + batch.elapsed_s) / 2 + left_s
+
+    def backlog_s(self, state: OperatorState) -> float:
+        """Work that waits or is under way: the backlog less what the batch under way has done of it."""
+        done_s = 0.0 if state.under_way is None else state.under_way.worked_s
+        return max(0.0, (state.queued or 0) * (self.service_s or 0.0) - done_s)
+
+    def _learn_from_finished(self, time_s: float, state: OperatorState, size: int) -> None:
         last, last_size = self._last, self._last_size
         if last is not None and state.completed == last.completed:
             return
@@ -61,9 +112,32 @@ class OperatorCost:
         records, work_s = state.completed - last.completed, (state.busy_s or 0.0) - (last.busy_s or 0.0)
         if records > 0 and work_s > 0:
             self._service.add(time_s, records, work_s)
-            self.service_s = self._service.mean(time_s)
+            self.learned_s = self._service.mean(time_s)
             if size == last_size:
                 self._learn_variation(state, last, records, work_s)
+            if state.batch is not None and last.batch is not None:
+                self._learn_limits(state, state.batch, last.batch, records, size if size == last_size else None)
+
+    def _learn_limits(self, state: OperatorState, now: Batch, before: Batch, records: int, size: int | None) -> None:
+        """Whether batches have fewer tasks than executors, and whether they all have the same number of records,
+        however many wait."""
+        batches = max(1, now.count - before.count)
+        rows = records / batches
+        is_equal = abs(rows - self._batch_rows) <= _EQUAL_ROWS * rows
+        self._equal_batches = self._equal_batches + 1 if is_equal else 0
+        self._batch_rows = rows
+        self.is_limited = self._equal_batches >= _EQUAL_BATCHES and (state.queued or 0) > 2 * rows
+        if size is not None and now.tasks is not None and before.tasks is not None:
+            tasks = (now.tasks - before.tasks) // batches
+            if tasks < size:
+                self.task_limit = max(1, tasks)
+            elif self.task_limit is not None and tasks > self.task_limit:
+                self.task_limit = None
+
+    def heaviest_substream(self, rate: float) -> float:
+        """Executors that the heaviest substream keeps busy; 0 without a key."""
+        loads = self.shares.loads if self._owners else ()
+        return self.work(rate) * max(loads) / sum(loads) if loads else 0.0
 
     def _learn_variation(self, state: OperatorState, last: OperatorState, records: int, work_s: float) -> None:
         """From the slowest task of the batches since then."""
@@ -74,7 +148,8 @@ class OperatorCost:
         by_chance = slowest_s * size / (work_s * self.stretch(size, as_it_is=True)) - 1
         each = records / max(1, now.count - before.count) / size
         variation = min(max(0.0, by_chance), size - 1.0) / math.sqrt(2 * math.log(size) / max(1.0, each))
-        self._variation = _KEPT * self._variation + (1 - _KEPT) * variation
+        self._variations = min(self._variations + 1, _REMEMBERED)
+        self._variation += (variation - self._variation) / self._variations
 
     def stretch(self, size: int, *, as_it_is: bool = False) -> float:
         """Records of the busiest executor over the mean, with an even spread of substreams, or with the present one."""
@@ -84,7 +159,7 @@ class OperatorCost:
 
     def batch_cost_s(self, size: int) -> float:
         """c: what a batch costs beside its work; 0 while it is not known."""
-        return self._batches.at(size) or 0.0
+        return self._fitted_s[0] + self._fitted_s[1] * size
 
     def work(self, rate: float) -> float:
         """Executors that are busy all the time."""
@@ -100,8 +175,19 @@ class OperatorCost:
         if used >= FULL:
             return math.inf
         if self.batched:
-            return LATENCY_IN_BATCHES * self._batch_s(rate, size, used)
+            batch_s = self._batch_s(rate, size, used)
+            if batch_s >= self.trigger_s:
+                return LATENCY_IN_BATCHES * batch_s
+            rows = np.array(rate * self.trigger_s)
+            return self.trigger_s / 2 + float(self.batch_with_s(rows, np.array(float(size)), size))
         return (self.service_s or 0.0) / (1 - used)
+
+    def batch_with_s(self, rows: Floats, executors: Floats, cost_size: int) -> Floats:
+        """The durations of batches of so many rows on so many executors."""
+        each = np.maximum(rows / executors, 1.0)
+        by_chance = 1 + self._variation * np.sqrt(2 * np.log(np.maximum(executors, 1.0)) / each)
+        work_s = rows * (self.service_s or 0.0) * self.stretch(cost_size) / executors
+        return np.asarray(self.batch_cost_s(cost_size) + work_s * by_chance)
 
     def _batch_s(self, rate: float, size: int, used: float) -> float:
         """The duration D that batches settle at: D = c + u·D·(1 + v·√(2·ln k·k/(λ·D)))."""

@@ -26,7 +26,7 @@ class RheostatOptions(PolicyOptions, frozen=True, kw_only=True):
             description="Time in which a backlog is to be drained once new executors serve. Shorten it to be back "
             "within the SLA sooner, with more executors."
         ),
-    ] = "10s"
+    ] = "5s"
     keep: Annotated[
         Duration,
         msgspec.Meta(

@@ -10,16 +10,18 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rheostat.decision import Decision, Effect, Move
+from rheostat.decision import Decision, Effect, Move, Transfer
 from rheostat.describe import executors, resize
 from rheostat.duration import human, seconds
 from rheostat.names import PoolName
 from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
 from rheostat.policies.policy import Policy
+from rheostat.policies.rheostat.latency_correction import LatencyCorrection
 from rheostat.policies.rheostat.latency_window import LatencyWindow
 from rheostat.policies.rheostat.load_history import LoadHistory
 from rheostat.policies.rheostat.operator_cost import OperatorCost
 from rheostat.policies.rheostat.options import RheostatOptions
+from rheostat.policies.rheostat.out_of_reach import why_out_of_reach
 from rheostat.policies.rheostat.sizing import Sizing
 from rheostat.policies.rheostat.slow_executors import SlowExecutors
 from rheostat.policies.routes import Routes
@@ -30,8 +32,11 @@ from rheostat.sla import Goal
 _AIM = 0.8
 """Share of the SLA's latency that is planned for."""
 
-_AIM_WHEN_LEAVING = 0.65
-"""The same for scale-in: what is left has to be enough for longer, or it would soon be taken back."""
+_TOLERATED = 0.92
+"""Share of the SLA's latency up to which the present size is kept: small errors are no reason to act."""
+
+_LEAVING = 0.1
+"""Share by which the load may rise after a scale-in without a scale-out: it would soon be taken back."""
 
 _REACTION_S = 3.0
 """From a rise of the load to the decision on it: the rate has to be seen."""
@@ -39,22 +44,29 @@ _REACTION_S = 3.0
 _ASSUMED_START_S = 10.0
 """Until one was seen to start."""
 
+_LATE_WINDOW = 1.1
+"""Windows of the SLA back to which late results count: turns and windows do not begin together."""
+
 _UNEVEN = 0.7
 """Moves are worth their pause if they bring the latency below this share of what it would be."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """Executors that a pool needs: for the load, for a rise of it, for the backlog, and to be left after a scale-in."""
+    """Executors that a pool needs: for the load, for a rise of it, for the backlog, and to be left after a scale-in.
+
+    `too_few` says that the present size is not enough for load and rise.
+    """
 
     load: int
     rise: int
     backlog: int
     kept: int
+    too_few: bool
 
     @property
     def now(self) -> int:
-        return max(self.load, self.rise, self.backlog)
+        return max(self.load, self.rise, self.backlog) if self.too_few else self.backlog
 
 
 class Rheostat(Policy[RheostatOptions]):
@@ -73,6 +85,8 @@ class Rheostat(Policy[RheostatOptions]):
         strictest = goal.end_to_end or min(goal.slas, key=lambda sla: sla.latency_s, default=None)
         self._sla_s = math.inf if strictest is None else strictest.latency_s
         self._latency = LatencyWindow(10.0 if strictest is None else strictest.window_s)
+        self._longer = LatencyWindow(_LATE_WINDOW * self._latency.window_s)
+        self._correction = LatencyCorrection(self._sla_s, self._latency.window_s)
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool."""
@@ -81,15 +95,15 @@ class Rheostat(Policy[RheostatOptions]):
             sizing = self._sizing(observation)
         except NotMeasuredError as missing:
             return observation.hold_all(str(missing))
-        rise = self._rise(sizing)
-        needs = self._needs(observation, sizing, rise)
+        needs = self._needs(observation, sizing)
+        self._correct(observation, sizing, needs)
         sizes = within_budget(
             observation, {name: self._wanted(observation, name, need) for name, need in needs.items()}
         )
         return [
             self._replace(observation, pool, sizes[name])
             or self._move(observation, sizing, pool, sizes[name])
-            or self._scale(sizing, pool, sizes, needs[name], rise)
+            or self._scale(observation, sizing, pool, sizes, needs[name])
             for name, pool in observation.pools.items()
         ]
 
@@ -97,22 +111,26 @@ class Rheostat(Policy[RheostatOptions]):
         snapshot, measures = observation.snapshot, observation.measures
         self._load.add(snapshot.time_s, measures.interval_s, measures.external_rate)
         self._latency.add(snapshot.time_s, snapshot.latency)
+        self._longer.add(snapshot.time_s, snapshot.latency)
         self._routes.update(snapshot)
         self._starts.update(snapshot)
+        rates = (self._routes.arrival_rates(self._load.rate) if self._load.rate is not None else None) or {}
         for pool in observation.pools.values():
             serving = len(pool.active) or pool.size
             self._slow.setdefault(pool.name, SlowExecutors()).update(pool.active)
             for name in pool.measured:
                 if (state := snapshot.operators.get(name)) is not None:
                     owners, substreams = observation.plan.assignment.get(name, ()), snapshot.substreams_of(name)
-                    self._costs[name].update(snapshot.time_s, state, pool.executors, serving, owners, substreams)
+                    self._costs[name].update(
+                        snapshot.time_s, state, pool.executors, serving, owners, substreams, rates.get(name)
+                    )
 
     def _sizing(self, observation: Observation) -> Sizing:
         if self._load.rate is None:
             raise NotMeasuredError("the rate at the sources was not measured yet: hold")
         start_s = (self._starts.longest_s or _ASSUMED_START_S) + _REACTION_S
         present = self._routes.arrival_rates(self._load.rate)
-        rates = self._routes.arrival_rates(self._load.forecast(start_s) or self._load.rate)
+        rates = self._routes.arrival_rates(self._load.forecast(start_s) or self._load.by_trend(start_s))
         if rates is None or present is None:
             raise NotMeasuredError("the rates of the operators were not measured yet: hold")
         for pool in observation.pools.values():
@@ -128,22 +146,35 @@ class Rheostat(Policy[RheostatOptions]):
             window_s=self._latency.window_s,
             start_s=start_s,
             drain_s=self._drain_s,
+            owners=observation.plan.assignment,
+            correction=self._correction.factor,
+            starting_s={name: self._starts.under_way_s(name) for name in observation.pools},
         )
 
-    def _rise(self, sizing: Sizing) -> float:
-        """The factor by which the load may rise until new executors serve, beyond what is forecast."""
-        if not self._load.rate or self._load.forecast(sizing.start_s) is not None:
-            return 1.0
-        return self._load.highest(sizing.start_s, self.options.caution) / self._load.rate
+    def _needs(self, observation: Observation, sizing: Sizing) -> dict[PoolName, _Need]:
+        aim_s = _AIM * self._sla_s
+        load, left = sizing.steady(aim_s), sizing.with_more(1 + max(_LEAVING, self._load.error)).steady(aim_s)
+        is_forecast = self._load.forecast(sizing.start_s) is not None
+        replay = None if is_forecast else self._load.replay(self._latency.window_s + sizing.start_s)
+        rises = sizing.for_rises(replay, self.options.caution, load, aim_s)
+        too_few = sizing.too_few(replay, self.options.caution, _TOLERATED * self._sla_s)
+        return {
+            name: _Need(
+                load[name],
+                rises[name],
+                sizing.for_backlog(name, observation.snapshot, aim_s),
+                max(left[name], rises[name]),
+                name in too_few,
+            )
+            for name in observation.pools
+        }
 
-    def _needs(self, observation: Observation, sizing: Sizing, rise: float) -> dict[PoolName, _Need]:
-        load, left = sizing.steady(_AIM * self._sla_s), sizing.steady(_AIM_WHEN_LEAVING * self._sla_s)
-        needs = {}
-        for name in observation.pools:
-            for_rise = sizing.for_rise(name, rise, load[name], _AIM * self._sla_s)
-            backlog = sizing.for_backlog(name, observation.snapshot, _AIM * self._sla_s)
-            needs[name] = _Need(load[name], for_rise, backlog, max(left[name], for_rise))
-        return needs
+    def _correct(self, observation: Observation, sizing: Sizing, needs: Mapping[PoolName, _Need]) -> None:
+        """Learn how wrong the model is from what came of the decisions so far."""
+        sizes = {name: pool.size for name, pool in observation.pools.items()}
+        is_settled = not observation.settling and not any(need.backlog for need in needs.values())
+        predicted_s = sizing.latency_s(sizes) / sizing.correction
+        self._correction.learn(observation.snapshot.time_s, predicted_s, self._latency.mean_s, is_settled=is_settled)
 
     def _wanted(self, observation: Observation, name: PoolName, need: _Need) -> int:
         """The size that a pool should have, if the budget allows it."""
@@ -154,10 +185,15 @@ class Rheostat(Policy[RheostatOptions]):
             recent.popleft()
         if need.now > pool.size:
             return need.now
-        late = (self._latency.mean_s or 0.0) > self._sla_s
-        if pool.settling or late or time_s - recent[0][0] < self._keep_s:
+        if pool.settling or self._is_late(observation) or time_s - recent[0][0] < self._keep_s:
             return pool.size
         return min(pool.size, max(need.backlog, *(size for _, size in recent)))
+
+    def _is_late(self, observation: Observation) -> bool:
+        """Whether results are late, or records that wait or are computed now will be."""
+        states = [s for name in observation.plan.pool_of if (s := observation.snapshot.operators.get(name)) is not None]
+        waited_s = sum(self._costs[s.name].projected_s(s) for s in states)
+        return max(self._latency.mean_s or 0.0, self._longer.mean_s or 0.0, waited_s) > self._sla_s
 
     def _replace(self, observation: Observation, pool: PoolView, size: int) -> Decision | None:
         """Let a slow executor go, and start another in its place: a batch lasts as long as its slowest task.
@@ -182,6 +218,8 @@ class Rheostat(Policy[RheostatOptions]):
             now_s, even_s = cost.latency_s(rate, pool.size, as_it_is=True), cost.latency_s(rate, pool.size)
             if now_s <= _AIM * self._sla_s / len(observation.pools) or even_s > _UNEVEN * now_s:
                 continue
+            if not cost.shares.is_uneven(owners, pool.size):
+                continue
             if transfers := cost.shares.transfers(owners, pool.plan.executors):
                 share = cost.shares.stretch(owners, pool.size)
                 moved = sum(len(transfer.substreams) for transfer in transfers)
@@ -195,22 +233,40 @@ class Rheostat(Policy[RheostatOptions]):
         return None
 
     def _scale(
-        self, sizing: Sizing, pool: PoolView, sizes: Mapping[PoolName, int], need: _Need, rise: float
+        self, observation: Observation, sizing: Sizing, pool: PoolView, sizes: Mapping[PoolName, int], need: _Need
     ) -> Decision:
         size, rate = sizes[pool.name], sum(sizing.rates[name] for name in pool.measured)
         latency_s = sizing.latency_s(sizes)
-        load = f"{rate:,.3g} records/s are work for {sizing.work(pool.name):.1f} executors"
+        load = f"{rate:,.3g} records/s are work for {sizing.work(pool.name):.1f} executors" + "".join(
+            f" (estimated: a record of {name!r} costs {self._costs[name].jump:.1f} times as much in this batch)"
+            for name in pool.measured
+            if self._costs[name].jump > 1
+        )
         expected = f"expected latency {_human(latency_s)}, SLA {_human(self._sla_s)}"
-        if need.now <= need.load:
+        if max(need.rise, need.backlog) <= need.load:
             why = load
         elif need.backlog >= need.rise:
             why = f"{load}, and the backlog for more: {executors(need.backlog)} drain it in {_human(self._drain_s)}"
         else:
-            why = f"{load}, and {executors(need.rise)} survive a rise by {rise:.2f}, as seen before"
+            why = f"{load}, and {executors(need.rise)} survive {self.options.caution:.0%} of the rises seen before"
         what = resize(pool.size, size) if size != pool.size else "hold"
-        short = f" ({executors(need.now)} are not allowed or cannot be had)" if need.now > size else ""
+        short = ""
+        if need.now > size or latency_s > self._sla_s:
+            wanted = max(need.now, size + 1)
+            why_not = why_out_of_reach(observation, sizing, pool, wanted)
+            short = f" (out of reach: {why_not})" if why_not else ""
         finite = latency_s if math.isfinite(latency_s) else None
-        return pool.scale(size, f"{why}: {what}{short}, {expected}", latency_s=finite)
+        transfers = () if size == pool.size or pool.settling else self._transfers(sizing, pool, size)
+        return pool.scale(size, f"{why}: {what}{short}, {expected}", latency_s=finite, transfers=transfers)
+
+    def _transfers(self, sizing: Sizing, pool: PoolView, size: int) -> tuple[Transfer, ...]:
+        """Spread the substreams of a keyed operator by what arrived in the last while, not in the last turn alone."""
+        name = pool.operators[0]
+        owners = sizing.owners.get(name, ())
+        if len(pool.operators) > 1 or not owners:
+            return ()
+        stay, following = pool.plan.executors[:size], pool.plan.next_executor
+        return self._costs[name].shares.transfers(owners, (*stay, *range(following, following + size - len(stay))))
 
 
 def _human(duration_s: float) -> str:

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from rheostat.names import OperatorName, PoolName
 from rheostat.policies.observation import PoolView
-from rheostat.policies.rheostat.operator_cost import LATENCY_IN_BATCHES, OperatorCost
+from rheostat.policies.rheostat.load_replay import LoadReplay
+from rheostat.policies.rheostat.operator_cost import OperatorCost
 from rheostat.snapshot import Snapshot
 
 _BUSY = 0.93
@@ -15,8 +16,8 @@ _BUSY = 0.93
 _LEAST_GAIN = 0.01
 """An executor that shortens the latency by a smaller share is not worth it."""
 
-_DRAINING_USE = 0.5
-"""Utilisation while a backlog is drained that a rise has left."""
+_WAITING_FOR_TRIGGER = 2.0
+"""Records of so many trigger intervals are there when a batch is nearly done: no executor could have served them."""
 
 Sizes = dict[PoolName, int]
 
@@ -26,7 +27,8 @@ class Sizing:
     """The load of this turn: what each operator's records cost, and how many arrive a second, now and as planned for.
 
     The SLA asks for a mean latency of `sla_s` over windows of `window_s`. An executor takes `start_s` until it serves;
-    a backlog is to be gone `drain_s` after that.
+    those of a pool that start now have been starting for `starting_s`. A backlog is to be gone `drain_s` after that.
+    Latencies are `correction` times those of the model.
     """
 
     pools: Mapping[PoolName, PoolView]
@@ -37,10 +39,19 @@ class Sizing:
     window_s: float
     start_s: float
     drain_s: float
+    starting_s: Mapping[PoolName, float] = field(default_factory=dict)
+    owners: Mapping[OperatorName, tuple[int, ...]] = field(default_factory=dict)
+    correction: float = 1.0
+
+    def with_more(self, factor: float) -> "Sizing":
+        """The same with a load that is higher by this factor."""
+        return replace(self, rates={name: factor * rate for name, rate in self.rates.items()})
 
     def most(self, pool: PoolName) -> int:
         """The most executors that may serve `pool` and can all have work."""
-        return min(self.pools[pool].useful, self.pools[pool].bounds.most)
+        view = self.pools[pool]
+        tasks = [self.costs[name].task_limit or view.bounds.most for name in view.measured]
+        return max(view.bounds.least, min(view.useful, view.bounds.most, *tasks))
 
     def work(self, pool: PoolName) -> float:
         """Executors of `pool` that are busy all the time."""
@@ -52,10 +63,11 @@ class Sizing:
 
     def latency_s(self, sizes: Mapping[PoolName, int]) -> float:
         """From the entry of a record to its results, in the long run; infinite in overload."""
-        return sum(
-            self.costs[name].latency_s(self.rates[name], sizes[pool])
-            for pool, view in self.pools.items()
-            for name in view.measured
+        return sum(self._latency_s(pool, sizes) for pool in self.pools)
+
+    def _latency_s(self, pool: PoolName, sizes: Mapping[PoolName, int]) -> float:
+        return self.correction * sum(
+            self.costs[name].latency_s(self.rates[name], sizes[pool]) for name in self.pools[pool].measured
         )
 
     def steady(self, latency_s: float) -> Sizes:
@@ -76,64 +88,74 @@ class Sizing:
             sizes[best] += 1
         return sizes
 
-    def for_rise(self, pool: PoolName, rise: float, least: int, latency_s: float) -> int:
-        """At least `least`, and as many as keep a mean of `latency_s` over the SLA's window in which the load rises by
-        this factor and others start."""
-        size = least
-        while rise > 1 and size < self.most(pool) and self._window_with_rise_s(pool, rise, size) > latency_s:
-            size += 1
+    def for_rises(self, replay: LoadReplay | None, share: float, least: Sizes, latency_s: float) -> Sizes:
+        """At least `least`, and as many as keep a mean of `latency_s` over the SLA's window in this share of the
+        moments after which the load went on as in `replay`, while others start."""
+        if replay is None:
+            return dict(least)
+        allowed_s = self._allowed_s(least, latency_s)
+        return {name: self._for_rises(name, replay, share, size, allowed_s[name]) for name, size in least.items()}
+
+    def too_few(self, replay: LoadReplay | None, share: float, latency_s: float) -> set[PoolName]:
+        """The pools whose present size does not keep `latency_s`, in the long run or with such rises."""
+        present = {name: view.size for name, view in self.pools.items()}
+        if self.latency_s(present) > latency_s:
+            return set(self.pools)
+        if replay is None:
+            return set()
+        allowed_s = self._allowed_s(present, latency_s)
+        return {n for n, size in present.items() if self._replayed_s(n, replay, share, size) > allowed_s[n]}
+
+    def _allowed_s(self, sizes: Mapping[PoolName, int], latency_s: float) -> dict[PoolName, float]:
+        """What is left of `latency_s` for each pool if the others need what they do in the long run."""
+        steady_s = {name: self._latency_s(name, sizes) for name in self.pools}
+        rest_s = sum(steady_s.values())
+        if math.isinf(rest_s):
+            return dict.fromkeys(self.pools, latency_s / len(self.pools))
+        return {name: max(latency_s - rest_s + own_s, latency_s / 2) for name, own_s in steady_s.items()}
+
+    def _for_rises(self, pool: PoolName, replay: LoadReplay, share: float, least: int, latency_s: float) -> int:
+        size, now_s = least, self._replayed_s(pool, replay, share, least)
+        while size < self.most(pool) and now_s > latency_s:
+            next_s = self._replayed_s(pool, replay, share, size + 1)
+            if next_s > (1 - _LEAST_GAIN) * now_s:
+                break
+            size, now_s = size + 1, next_s
         return size
+
+    def _replayed_s(self, pool: PoolName, replay: LoadReplay, share: float, size: int) -> float:
+        return self.correction * sum(
+            replay.latency_s(self.costs[name], self.rates[name], size, self.start_s, self.window_s, share)
+            for name in self.pools[pool].measured
+            if self.rates[name] > 0
+        )
 
     def for_backlog(self, pool: PoolName, snapshot: Snapshot, latency_s: float) -> int:
         """As many as serve the load and drain what will wait for too long when they serve: more than `latency_s`.
 
-        0 if there is no such backlog.
+        The present size if it is enough for the backlog that there is, 0 if there is none.
         """
         view = self.pools[pool]
         serving = len(view.active) or view.size
-        waiting_s = self.start_s / 2 if serving < view.size else self.start_s
-        work = backlog_s = 0.0
+        work = backlog_s = allowed_s = 0.0
         for name in view.measured:
             cost, state = self.costs[name], snapshot.operators.get(name)
             stretched = cost.stretch(view.size)
-            work += cost.work(self.present_rates[name]) * stretched
-            backlog_s += (0 if state is None else state.queued or 0) * (cost.service_s or 0.0) * stretched
-        allowed_s = work * latency_s / len(self.pools)
-        late_s = backlog_s + (work - serving) * waiting_s - allowed_s
-        return math.ceil(work + late_s / self.drain_s - 1e-9) if late_s > 0 and backlog_s > allowed_s / 2 else 0
+            own_work = cost.work(self.present_rates[name]) * stretched
+            work += own_work
+            backlog_s += 0.0 if state is None else cost.backlog_s(state) * stretched
+            allowed_s += own_work * max(latency_s / len(self.pools), _WAITING_FOR_TRIGGER * cost.trigger_s)
+        if backlog_s <= allowed_s / 2:
+            return 0
+        coming_s = max(0.0, self.start_s - self.starting_s.get(pool, 0.0)) if serving < view.size else 0.0
+        then_s = max(0.0, backlog_s + (work - serving) * coming_s)
+        late_s = then_s + (work - view.size) * (self.start_s - coming_s) - allowed_s
+        if late_s <= 0:
+            return view.size if backlog_s > allowed_s else 0
+        return math.ceil(work + late_s / self.drain_s - 1e-9)
 
     def _not_overloaded(self, pool: PoolName) -> int:
         size = self.pools[pool].bounds.least
         while size < self.most(pool) and self.utilisation(pool, size) > _BUSY:
             size += 1
         return size
-
-    def _window_with_rise_s(self, pool: PoolName, rise: float, size: int) -> float:
-        """The mean latency of a window that begins with a rise: it lasts until others serve and have drained."""
-        return max((self._operator_with_rise_s(name, rise, size) for name in self.pools[pool].measured), default=0.0)
-
-    def _operator_with_rise_s(self, name: OperatorName, rise: float, size: int) -> float:
-        """Every record of the window counts, so that the time of the rise counts more than the time before it."""
-        cost, rate = self.costs[name], self.rates[name]
-        before_s, used = cost.latency_s(rate, size), rise * cost.utilisation(rate, size)
-        if math.isinf(before_s):
-            return math.inf
-        over_s = self.start_s + self.drain_s
-        if cost.batched:
-            risen_s = self._batches_with_rise_s(before_s / LATENCY_IN_BATCHES, cost.batch_cost_s(size), used, over_s)
-        else:
-            risen_s = before_s + max(0.0, used - 1) * self.start_s / 2
-        weight = rise * min(over_s, self.window_s)
-        rest_s = max(0.0, self.window_s - over_s)
-        return (weight * risen_s + rest_s * before_s) / (weight + rest_s)
-
-    def _batches_with_rise_s(self, batch_s: float, cost_s: float, used: float, until_s: float) -> float:
-        """The mean latency of the rows that arrive until then. New executors get their first rows in the batch after
-        the one under way."""
-        time_s = total_s = 0.0
-        while time_s < until_s and batch_s > 0:
-            next_s = cost_s + (used if time_s < self.start_s else _DRAINING_USE) * batch_s
-            total_s += batch_s * (batch_s / 2 + next_s)
-            time_s += batch_s
-            batch_s = next_s
-        return total_s / time_s if time_s > 0 else 0.0

@@ -1,39 +1,69 @@
 """Substream shares: how the records of a keyed operator spread over its substreams, and over executors."""
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from heapq import heapify, heapreplace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rheostat.decision import Transfer
 from rheostat.snapshot import SubstreamState
 from rheostat.substream_assignment import spread_evenly
 
-_WINDOW_S = 20.0
+Floats = NDArray[np.float64]
+
+_FIRST_S = 6.0
+"""The first of the times that are looked back over: the next ones are twice, four times, ... as long."""
+
+_LONGEST_S = 400.0
+_SIGNIFICANT = 4.5
+"""Standard deviations of the chi-square statistic from which on newer and older shares are two different ones."""
+
+_ERRORS = 3.0
+"""Standard errors by which an executor has to have more than its share: chance is not worth a move."""
 
 
 class SubstreamShares:
-    """The arrivals of each substream over the last seconds."""
+    """The arrivals of each substream over the longest recent time in which their shares did not change."""
 
     def __init__(self) -> None:
-        self._readings: deque[tuple[float, list[int]]] = deque()
+        self._readings: deque[tuple[float, Floats]] = deque()
         self.loads: tuple[float, ...] = ()
         self._balanced: dict[int, float] = {}
 
     def update(self, time_s: float, states: Sequence[SubstreamState]) -> None:
         """Add one more turn; nothing is learned from one in which a counter is missing."""
         arrived = [state.arrived for state in sorted(states, key=lambda state: state.index)]
-        known = [number for number in arrived if number is not None]
-        if not known or len(known) < len(arrived):
+        known = np.array([number for number in arrived if number is not None], float)
+        if not len(known) or len(known) < len(arrived):
             return
-        if self._readings and (len(self._readings[-1][1]) != len(known) or known < self._readings[-1][1]):
+        if self._readings and (len(self._readings[-1][1]) != len(known) or (known < self._readings[-1][1]).any()):
             self._readings.clear()
         self._readings.append((time_s, known))
-        while len(self._readings) > 2 and self._readings[1][0] <= time_s - _WINDOW_S:
+        while len(self._readings) > 2 and self._readings[1][0] <= time_s - _LONGEST_S:
             self._readings.popleft()
-        first = self._readings[0][1]
-        grown = tuple(float(now - before) for now, before in zip(known, first, strict=True))
-        if sum(grown) > 0:
-            self.loads, self._balanced = grown, {}
+        grown = known - self._consistent_since()
+        if grown.sum() > 0:
+            self.loads, self._balanced = tuple(grown.tolist()), {}
+
+    def _consistent_since(self) -> Floats:
+        """The counters at the beginning of that time."""
+        (now_s, now), reach_s = self._readings[-1], _FIRST_S
+        since: Floats | None = None
+        for time_s, counters in reversed(self._readings):
+            if time_s > now_s - reach_s and time_s > self._readings[0][0]:
+                continue
+            if since is not None and _differ(now - since, since - counters):
+                break
+            since, reach_s = counters, 2 * reach_s
+        return self._readings[0][1] if since is None else since
+
+    def is_uneven(self, owners: Sequence[int], size: int) -> bool:
+        """Whether the busiest executor has more than the mean by more than chance."""
+        each = sum(self.loads) / size
+        return self.stretch(owners, size) > 1 + _ERRORS / math.sqrt(max(each, 1.0))
 
     def stretch(self, owners: Sequence[int], size: int) -> float:
         """The records of the busiest executor over the mean of `size` executors."""
@@ -69,3 +99,16 @@ class SubstreamShares:
             if source != target:
                 moved.setdefault((source, target), []).append(index)
         return tuple(Transfer(tuple(indexes), source, target) for (source, target), indexes in moved.items())
+
+
+def _differ(newer: Floats, older: Floats) -> bool:
+    """Whether the shares of the substreams changed by more than chance."""
+    both = newer + older
+    total, newer_total = both.sum(), newer.sum()
+    if not newer_total or newer_total == total:
+        return False
+    expected = both * (newer_total / total)
+    seen = both > 0
+    square = (newer[seen] - expected[seen]) ** 2 / (expected[seen] * (1 - newer_total / total))
+    freedom = seen.sum() - 1
+    return bool(square.sum() > freedom + _SIGNIFICANT * math.sqrt(2 * max(freedom, 1)))

@@ -18,6 +18,7 @@ from rheostat.sim.engine.tables.state import EngineState
 from rheostat.sim.observe.scoreboard import oldest_waiting_s
 from rheostat.snapshot import (
     Batch,
+    BatchUnderWay,
     ExecutorState,
     Latency,
     NodeState,
@@ -85,6 +86,29 @@ class SimMeter:
             service_scv=_scv(*_growth(row, last, "service_count", "service_sum", "service_squares")),
             batch=_batch(row) if batched else None,
             grouping=KEY if row.grouping == codes.BY_KEY else _GROUPING_NAMES[int(row.grouping)],
+            under_way=self._under_way(position, row) if batched and _ends_next(row.batch_code) else None,
+            trigger_s=float(row.batch_trigger_s) if batched else 0.0,
+        )
+
+    def _under_way(self, position: int, row: SimpleNamespace) -> BatchUnderWay:
+        """The executors that have a share of the batch are taken to have equally many of its tasks, of equal length:
+        their work is known by executor only."""
+        state = self._cluster.state
+        now_s, width = float(state.world[0].now), int(state.world[0].width)
+        shares = state.shares[position * width : (position + 1) * width]
+        shares = shares[shares["end"] > row.batch_started]
+        worked_s = np.clip(shares["work_s"] - (shares["end"] - now_s), 0.0, shares["work_s"])
+        tasks = int(row.batch_under_way_tasks)
+        each = tasks // max(1, len(shares)) + (np.arange(len(shares)) < tasks % max(1, len(shares)))
+        done = worked_s / np.maximum(shares["work_s"], 1e-12)
+        finished = np.floor(each * done + 1e-9)
+        return BatchUnderWay(
+            elapsed_s=now_s - float(row.batch_started),
+            tasks=tasks,
+            finished=int(finished.sum()),
+            running=int(((worked_s > 0) & (finished < each)).sum()),
+            worked_s=float(worked_s.sum()),
+            rows=int(row.batch_rows),
         )
 
     def _topology_latency(self) -> Latency | None:
@@ -208,6 +232,11 @@ def _plain(row: np.record) -> SimpleNamespace:
 
 def _growth(now: SimpleNamespace, last: SimpleNamespace, *fields: str) -> list[float]:
     return [getattr(now, field) - getattr(last, field) for field in fields]
+
+
+def _ends_next(batch_code: int) -> bool:
+    """Whether the next event of an operator's batches is the end of one, so that it is under way."""
+    return batch_code != codes.NONE and batch_code % (1 << KIND_BITS) == BATCH_END
 
 
 def _batch(row: SimpleNamespace) -> Batch:

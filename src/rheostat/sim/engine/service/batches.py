@@ -139,6 +139,7 @@ def _overhead_s(s: EngineState, operator: int, tasks: int) -> float:
     fixed = (it.batch_fixed_s + it.batch_task_s * tasks) * s.world.batch_cost * draw.batch_factor(s, operator)
     it.batch_overhead_s += fixed
     it.batch_task_count += tasks
+    it.batch_under_way_tasks = tasks
     return fixed
 
 

@@ -151,6 +151,7 @@ _OPERATOR = {
     "batch_duration_s": 0.0,
     "batch_overhead_s": 0.0,
     "batch_task_count": 0,
+    "batch_under_way_tasks": 0,
     "finished_overhead_s": 0.0,
     "finished_task_count": 0,
 }
