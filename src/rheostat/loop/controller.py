@@ -25,6 +25,7 @@ from rheostat.loop.observer import MeasuredSnapshot, PlantObserver
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.problems import ProblemLog
 from rheostat.loop.recovery import recover_state
+from rheostat.loop.settling import SettlingPools
 from rheostat.loop.turn import Outcome, Ruling, Turn, Verdict
 from rheostat.measure.measurer import Measurer
 from rheostat.names import PoolName
@@ -168,6 +169,7 @@ class Controller:
         pending = () if resumed is None else resumed.pending
         actions = [Action(each.revision, each.pool, min(each.accepted_s, now_s)) for each in pending]
         self._actions = ActionTracker(self.options.effect_window_s, self.options.action_timeout_s, actions)
+        self._settling = SettlingPools(self.options.action_timeout_s, self.options.start_timeout_s)
         self._journal.begin(self._run_record(now_s, len(recorded)), self._plan)
 
     def _follow_present(self, time_s: float) -> None:
@@ -213,7 +215,7 @@ class Controller:
 
     def _decide(self, time_s: float, measured: MeasuredSnapshot, settling: frozenset[PoolName]) -> Turn:
         """Ask the policy, and let the guards judge its decisions."""
-        blocked = self._actions.blocked(settling, time_s)
+        blocked = self._settling.blocked(settling, self._plan, measured.snapshot, time_s)
         observation = Observation(
             measured.snapshot, measured.measures, self._plan, blocked, self.goal.budget, measured.capabilities
         )
@@ -275,7 +277,9 @@ class Controller:
         self._problems.clear("journal")
         self._outcomes = self._outcomes[len(turn.outcomes) :]
         if accepted := turn.ruled(Ruling.ACCEPTED):
-            self._outcomes += self._actions.begin(_changed_pools(accepted, turn.plan), turn.time_s)
+            changed = _changed_pools(accepted, turn.plan)
+            self._outcomes += self._actions.begin(changed, turn.time_s)
+            self._settling.begin((pool for _, pool in changed), turn.time_s)
             self._plan, self._last_action_s, self._present = turn.plan, turn.time_s, None
         return turn
 
