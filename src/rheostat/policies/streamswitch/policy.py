@@ -11,6 +11,7 @@ substreams.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from rheostat.decision import Decision, Scale
@@ -27,6 +28,7 @@ from rheostat.policies.streamswitch.examine.service_rates import ServiceRates
 from rheostat.policies.streamswitch.latency_bounds import LatencyBounds
 from rheostat.policies.streamswitch.model.capacity import Capacity
 from rheostat.policies.streamswitch.model.executor import ExecutorModel, Thresholds
+from rheostat.policies.streamswitch.move_costs import MoveCosts
 from rheostat.policies.streamswitch.options import StreamSwitchOptions
 from rheostat.policies.streamswitch.settings import thresholds
 from rheostat.sla import Goal
@@ -61,6 +63,7 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
         self._service: dict[PoolName, ServiceRates] = {}
         self._hot_substreams = HotSubstreams()
         self._failed = FailedExecutors()
+        self._move_costs: dict[PoolName, MoveCosts] = {}
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool."""
@@ -82,6 +85,9 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
             rates = self._service.setdefault(pool.name, ServiceRates(self.options.eta))
             rates.update(pool.executors, pool.plan.executors, whole)
             self._failed.update(pool, snapshot.time_s)
+            if self._has_moves(pool):
+                costs = self._move_costs.setdefault(pool.name, MoveCosts())
+                costs.update(pool, plan.assignment[pool.operators[0]], snapshot.time_s)
         for monitor in self._monitors.values():
             monitor.update(snapshot, plan, self._turns)
         self._judge_bounds()
@@ -130,9 +136,9 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
         costs_s = [self._monitors[name].batch_cost_s for name in pool.operators]
         cost_s = max((cost_s for cost_s in costs_s if cost_s is not None), default=None)
         capacity = partial(self._capacity, pool.name, cost_s)
-        if len(pool.operators) == 1 and self.goal.topology.operators[operator].keyed:
+        if self._has_moves(pool):
             executors = keyed_executors(numbers, observation.plan.assignment[operator], monitor.examined, capacity)
-            diagnosis = self._diagnose(pool.name, executors, limits, allowed)
+            diagnosis = self._with_moves(pool, executors, limits, allowed)
         else:
             executors = even_executors(numbers, [self._monitors[name].examined for name in pool.operators], capacity)
             diagnosis = diagnose_evenly(executors, limits, allowed, monitor.costs.at)
@@ -140,6 +146,19 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
             self._service[pool.name].inherit(allowed.new, diagnosis.strategy.source)
         decision = decide(pool, executors, diagnosis, limits)
         return self._hot_substreams.explained(decision, pool.name, executors, diagnosis, limits)
+
+    def _has_moves(self, pool: PoolView) -> bool:
+        return len(pool.operators) == 1 and self.goal.topology.operators[pool.operators[0]].keyed
+
+    def _with_moves(
+        self, pool: PoolView, executors: Sequence[ExecutorModel], limits: Thresholds, allowed: SizeLimits
+    ) -> Diagnosis:
+        """What a pool with one keyed operator needs, moves that are worth their cost included."""
+        operator, costs = pool.operators[0], self._move_costs[pool.name]
+        costs.loaded(executors)
+        window_s = self._bounds.window_s(operator)
+        executors = [replace(each, pause_s=costs.pause_s(each.id, window_s)) for each in executors]
+        return self._diagnose(pool.name, executors, limits, replace(allowed, moves=costs.terms(window_s)))
 
     def _limits(self, pool: PoolView) -> Thresholds:
         """The tightest of the operators that share the pool."""
