@@ -17,7 +17,7 @@ def limits(wanted, **options):
 
 def test_the_goal_says_what_is_left_out():
     assert limits(goal(AB, latency="2s", total=12)) == DrsLimits(
-        k_max=12, t_max_s=2.0, t_min_s=pytest.approx(0.9), t_ra_s=0.0, t_m_s=0.0, cost_s=0.5
+        k_max=12, t_max_s=2.0, t_min_s=pytest.approx(0.9), t_ra_s=0.0, t_m_s=0.0, cost_s=0.5, keep_s=30.0
     )
 
 

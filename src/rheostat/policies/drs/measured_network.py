@@ -22,6 +22,9 @@ from rheostat.topology import Topology
 
 _TURNS = 5
 
+_DEVIATIONS = 2.0
+"""Standard deviations of the arrivals of one turn from which on a difference counts as growth."""
+
 
 class NewestRate:
     """The rate at which records entered in the last turn, before any smoothing.
@@ -105,7 +108,7 @@ class NetworkMeasurer:
         network = Network(stations, self._external_rate(observation, stations))
         running = ExecutorAllocation(with_margin(network, self._options.margin), tuple(pool.size for pool in pools))
         held_s = _held_s(observation, pools, rates, network)
-        growth = (self._newest.rate or network.external_rate) / network.external_rate
+        growth = _growth(self._newest.rate, network.external_rate, observation.measures.interval_s)
         return MeasuredNetwork(
             running=running,
             plain=network,
@@ -213,6 +216,13 @@ def _held_s(
         queued = sum(observation.measures.operators[name].queued or 0.0 for name in pool.operators)
         held += queued * station.model.arrival_rate / rate if rate else 0.0
     return held / network.external_rate
+
+
+def _growth(newest: float | None, smoothed: float, interval_s: float) -> float:
+    """The newest rate over the smoothed one; 1 where the difference may be chance, by the number of arrivals."""
+    growth = (newest or smoothed) / smoothed
+    deviation = 1 / math.sqrt(smoothed * interval_s) if interval_s > 0 else 0.0
+    return growth if abs(growth - 1) > _DEVIATIONS * deviation else 1.0
 
 
 def _in_batches(observation: Observation, operators: Iterable[OperatorName]) -> bool:

@@ -23,8 +23,8 @@ Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
     """Options of DRS. N_m, the sampling of records, is up to the plant.
 
-    The defaults are for use; `arrivals="measured"`, `sum_over="tuples"`, `surge=False`, `margin=0` and
-    `reallocation_cost=0` are the paper's.
+    The defaults are for use; `arrivals="measured"`, `sum_over="tuples"`, `surge=False`, `margin=0`,
+    `keep=0` and `reallocation_cost=0` are the paper's.
     """
 
     problem: Annotated[
@@ -64,6 +64,14 @@ class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
             "recommends and changes nothing. Raise it if actions are expensive, for example because of large state."
         ),
     ] = 0
+    keep: Annotated[
+        Duration,
+        Meta(
+            description="How long fewer executors must have been enough before any is removed, as a duration, and "
+            "how long after an action they stay as they are unless more are needed. Lengthen it if executors are "
+            "removed and soon needed again; 0 acts at once."
+        ),
+    ] = "30s"
     t_m: Annotated[
         Duration,
         Meta(
@@ -192,6 +200,7 @@ class DrsLimits:
     t_ra_s: float
     t_m_s: float
     cost_s: float
+    keep_s: float = 0.0
     surge: bool = True
     from_sla: bool = True
 
@@ -207,6 +216,7 @@ def limits_of(options: DrsOptions, goal: Goal) -> DrsLimits:
         t_ra_s=math.inf if options.t_ra == FOREVER else seconds(options.t_ra, "t_ra"),
         t_m_s=seconds(options.t_m, "t_m"),
         cost_s=seconds(options.reallocation_cost, "reallocation_cost"),
+        keep_s=seconds(options.keep, "keep"),
         surge=options.surge,
         from_sla=options.t_max is None,
     )

@@ -53,7 +53,11 @@ class Drs(Policy[DrsOptions]):
         estimate_s = measured.running.expected_latency_s()
         # What is measured is the latency of all pools: it says nothing about an estimate for some of them.
         line = self._correction.update(None if measured.unmeasured else measured.latency_s, estimate_s)
-        proposal = self._problem.solve(Situation(measured, line, self._pacing.horizon_s(interval_s)))
+        pacing = self._pacing
+        situation = Situation(
+            measured, line, pacing.horizon_s(interval_s), time_s=pacing.now_s, since_action_s=pacing.since_action_s()
+        )
+        proposal = self._problem.solve(situation)
         if proposal.wanted.executors == measured.running.executors:
             return _decisions(measured, proposal, proposal.why)
         reason = f"{proposal.why}: {_change(measured, proposal)}, {_prediction(proposal, line)}"
