@@ -1,5 +1,7 @@
 """No resource of a node with several tasks is planned beyond T_over, though their weighted sum would allow it."""
 
+from itertools import pairwise
+
 import pytest
 
 from rheostat.placement import Edge, PlacementNode, PlacementProblem, Resources, Task, TaskGraph
@@ -12,7 +14,7 @@ def processors_only(tasks=12, cpu=0.2):
     names = [f"t{index}" for index in range(tasks)]
     graph = TaskGraph.of(
         [Task(name, Resources(cpu)) for name in names],
-        [Edge(before, after, 100.0) for before, after in zip(names, names[1:], strict=False)],
+        [Edge(before, after, 100.0) for before, after in pairwise(names)],
     )
     return PlacementProblem(graph, tuple(PlacementNode(f"n{index}") for index in range(8)))
 

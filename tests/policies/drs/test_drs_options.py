@@ -47,7 +47,7 @@ def test_t_ra_may_be_forever():
 @pytest.mark.parametrize(
     ("wanted", "options", "words"),
     [
-        (goal(AB), {}, "drs needs an end-to-end SLA .* name another policy, for example 'threshold'"),
+        (goal(AB), {}, "drs needs an SLA, end to end or for operators .* name another policy, for example 'threshold'"),
         (goal(AB, latency="1s"), {"problem": "k_max"}, "drs needs k_max"),
         (goal(AB, total=4), {"problem": "t_max"}, "drs needs t_max"),
         (goal(AB, latency="1s"), {"t_min": "1s"}, "t_min 1s must be below t_max 1s"),

@@ -133,3 +133,21 @@ def test_a_keyed_operator_with_a_short_period_is_neither_oversized_nor_starved(t
     assert result.success_rate > 0.99
     assert result.mean_executors < 12
     assert result.decisions["scale"] < 25
+
+
+@pytest.mark.parametrize("with_end_to_end", [False, True])
+def test_the_sla_of_an_operator_is_served_with_no_more_than_it_needs(tmp_path, with_end_to_end):
+    """It was ignored: the whole budget of 16 was taken, and never returned."""
+    end_to_end = [{"latency": "5s", "window": "10s"}] if with_end_to_end else []
+    told = {
+        "name": "operator SLA",
+        "duration": "5m",
+        "period": "1s",
+        "source": [{"name": "in", "load": {"shape": "step", "steps": [[0, 10], [100, 40], [160, 10]]}}],
+        "operator": [{"name": "work", "inputs": ["in"], "service": {"mean": "100ms"}, "queues": "shared"}],
+        "sla": [{"latency": "500ms", "window": "10s", "operator": "work"}, *end_to_end],
+        "budget": {"total": 16},
+    }
+    result = simulate(make_scenario(msgspec.convert(told, ScenarioFile), tmp_path), "drs", seed=1)
+    assert result.operators["work"].success_rate > 0.85
+    assert result.mean_executors < 6

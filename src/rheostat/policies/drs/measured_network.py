@@ -56,7 +56,8 @@ class MeasuredNetwork(msgspec.Struct, frozen=True):
     `running` has a network whose executors are trusted with a margin; `plain` is the one without.
     `idle` says that nothing arrives and nothing is queued anywhere; `held_s` is how long records are in the network by
     Little's law, from how many there are now; `growth` is the newest rate over the smoothed one; `most` is how many
-    executors budget and cluster allow these pools in all; `unmeasured` are the other pools, with what is not known.
+    executors budget and cluster allow these pools in all; `unmeasured` are the other pools, with what is not known;
+    `latencies_s` are those of the slowest operator of each pool.
     """
 
     running: ExecutorAllocation
@@ -68,6 +69,7 @@ class MeasuredNetwork(msgspec.Struct, frozen=True):
     growth: float = 1.0
     most: float = math.inf
     unmeasured: Mapping[PoolName, str] = {}
+    latencies_s: Mapping[PoolName, float] = {}
 
     @property
     def network(self) -> Network:
@@ -119,6 +121,7 @@ class NetworkMeasurer:
             growth=growth,
             most=observation.most_executors - sum(observation.pools[name].size for name in unmeasured),
             unmeasured=unmeasured,
+            latencies_s=_latencies_s(observation),
         )
 
     def _external_rate(self, observation: Observation, stations: Iterable[Station]) -> float:
@@ -216,6 +219,15 @@ def _held_s(
         queued = sum(observation.measures.operators[name].queued or 0.0 for name in pool.operators)
         held += queued * station.model.arrival_rate / rate if rate else 0.0
     return held / network.external_rate
+
+
+def _latencies_s(observation: Observation) -> dict[PoolName, float]:
+    operators = observation.measures.operators
+    known = {
+        name: [latency_s for each in pool.operators if (latency_s := operators[each].latency_s) is not None]
+        for name, pool in observation.pools.items()
+    }
+    return {name: max(each) for name, each in known.items() if each}
 
 
 def _growth(newest: float | None, smoothed: float, interval_s: float) -> float:
