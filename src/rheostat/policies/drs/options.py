@@ -233,7 +233,8 @@ def _k_max(options: DrsOptions, goal: Goal) -> int | None:
     if k_max is None and _sla_s(options, goal) is None and not operator_bounds_s(options, goal):
         raise ConfigError(
             "drs needs an SLA, end to end or for operators (or the option t_max), or a total number of executors (the "
-            "budget's, or the option k_max); without either, name another policy, for example 'threshold', which follows utilisation"
+            "budget's, or the option k_max); without either, name another policy, for example 'threshold', which "
+            "follows utilisation"
         )
     return k_max
 
