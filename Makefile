@@ -12,8 +12,8 @@ help:  ## Show the targets
 demo: $(STAMP)  ## Watch Rheostat hold an SLA while the load rises, spikes and falls
 	$(BIN)/rheostat demo
 
-test: $(STAMP)  ## The tests that CI runs
-	$(BIN)/pytest -m "not slow"
+test: $(STAMP)  ## The tests that CI runs, in two processes: one has the Spark cluster
+	$(BIN)/pytest -m "not slow" --numprocesses 2 --dist loadgroup
 
 test-all: $(STAMP)  ## Every test, the slow ones too
 	$(BIN)/pytest

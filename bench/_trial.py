@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from rheostat.cli.run_history import RunHistory
-from rheostat.cli.spark_output import spark_output_to
 from rheostat.experiments.on_spark.shared_cluster import cluster_for_a_run
 from rheostat.load import Constant, Shape
 from rheostat.loop.options import LoopOptions
@@ -22,6 +21,7 @@ from rheostat.plan import Plan
 from rheostat.sla import SLA, Budget
 from rheostat.spark.act.cluster_view import RESERVED_EXECUTORS
 from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.processes.driver_output import spark_output_to
 from rheostat.spark.target import FAST_START_SETTINGS, SparkTarget
 from rheostat.topology import Topology
 from rheostat.workloads.feeder import Feeder, MakeRecord

@@ -18,7 +18,6 @@ import numpy as np
 from bench._drain import drain
 from scipy import stats
 
-from rheostat.cli.spark_output import spark_output_to
 from rheostat.decision import Decision, Fuse, Split
 from rheostat.load import Constant
 from rheostat.load.skew import zipf
@@ -27,6 +26,7 @@ from rheostat.policies.observation import Observation
 from rheostat.policies.policy import Policy
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
+from rheostat.spark.processes.driver_output import spark_output_to
 from rheostat.spark.target import FAST_START_SETTINGS, SparkTarget
 from rheostat.workloads.feeder import Feeder
 from rheostat.workloads.wordcount import sentences, word_count

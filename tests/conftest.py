@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pytest
@@ -19,6 +20,15 @@ T = TypeVar("T")
 
 _MOST_EXECUTORS_LEFT_OVER = 4
 """Of eight slots: the others are free for the tests of the next module."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests may run in several processes: those of a module stay together, and so do those with the Spark session."""
+    for item in items:
+        path = item.path.relative_to(Path(__file__).parent)
+        shares_session = item.get_closest_marker("spark") and path.parts[0] in ("spark", "contract")
+        shared = shares_session and "exactly_once" not in path.parts
+        item.add_marker(pytest.mark.xdist_group("spark" if shared else str(path)))
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +72,7 @@ def _room_for_executors(request: pytest.FixtureRequest, eventually: "Eventually"
     Spark keeps executors with shuffle files until these are collected: those of earlier profiles could take all
     slots, and a test with a profile of its own would wait for one without end.
     """
-    if "spark" in {name for item in _tests_of(request.node) for name in item.fixturenames}:
+    if any("spark" in item.fixturenames and item.get_closest_marker("spark") for item in _tests_of(request.node)):
         spark = request.getfixturevalue("spark")
         if len(_executor_ids(spark)) > _MOST_EXECUTORS_LEFT_OVER:
             _release_executors(spark, eventually)

@@ -2,9 +2,12 @@
 
 import logging
 
-from rheostat.attachment import PresentPlan
+import pytest
+
+from rheostat.attachment import PresentPlan, _slas
 from rheostat.clock import ManualClock
-from rheostat.sla import Goal
+from rheostat.errors import ConfigError
+from rheostat.sla import SLA, Goal
 from rheostat.spark.act.starting_size import START_TIMEOUT_S, StartingSize
 from rheostat.topology import Operator, Source, Topology
 
@@ -39,3 +42,18 @@ def test_executors_that_do_not_come_leave_the_plan_and_that_is_said_once(caplog)
         assert present().size("application") == 1
         present()
     assert caplog.messages == ["0 executors left of 3: the others have not started, or are gone"]
+
+
+def test_slas_of_several_queries_become_the_strictest_and_weights():
+    assert _slas("5s/30s") == (SLA("5s", "30s"), {"*": 1.0})
+    slas = {"orders": "5s/1m", "reports": SLA("100s", "5m"), "*": "50s/30s"}
+    assert _slas(slas) == (SLA("5s", "30s"), {"orders": 1.0, "reports": 0.05, "*": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("sla", "why"),
+    [({}, "names no query"), ({"orders": 5}, "sla 5 is no SLA"), ({"orders": "fast"}, "SLA latency 'fast'")],
+)
+def test_slas_that_cannot_be_used_are_refused(sla, why):
+    with pytest.raises(ConfigError, match=why):
+        _slas(sla)

@@ -34,6 +34,7 @@ from rheostat.sla import SLA, Budget, Goal
 from rheostat.spark.act.application_pools import ApplicationPool
 from rheostat.spark.act.executor_pools import has_executors
 from rheostat.spark.attach import OPERATOR, STANDING_PROBLEMS, application_topology, check_session, has_ended
+from rheostat.spark.observe.query_totals import ALL_QUERIES
 from rheostat.spark.wiring import AttachedPlant, attached_plant
 
 _LOG = logging.getLogger("rheostat")
@@ -43,12 +44,12 @@ _LOOP_STOP_TIMEOUT_S = 30.0
 
 def attach(
     spark: SparkSession,
-    sla: str | SLA,
+    sla: str | SLA | Mapping[str, str | SLA],
     policy: str | type[Policy] = DEFAULT_POLICY,
     *,
     min_executors: int | None = None,
     max_executors: int | None = None,
-    period: Duration = "10s",
+    period: Duration = "2s",
     cooldown: Duration = 0,
     journal: Path | str | Journal | None = None,
     dry_run: bool = False,
@@ -57,8 +58,10 @@ def attach(
 ) -> "Attachment":
     """Scale the executors of the application that `spark` belongs to, so that its streaming queries keep `sla`.
 
-    `sla` is "latency/window"; it holds when it holds for each query. Latencies are estimated from the durations of
-    batches. `policy` is the name or class of a policy, `options` are its options. The bounds default to those of
+    `sla` is "latency/window"; it holds when it holds for each query. Or it is a mapping from the names of queries to
+    their SLAs, in which "*" stands for all others; the policy then keeps the strictest of them, and the latencies of
+    the other queries count in proportion to their own. Latencies are estimated from the durations of batches.
+    `policy` is the name or class of a policy, `options` are its options. The bounds default to those of
     `spark.dynamicAllocation`, if they are set there, and otherwise to at least 1; `spark.cores.max` is a bound as well.
     `period` is the time between two turns of the loop, `cooldown` the least time between two actions. `journal` is a
     file that records what was seen and done, from which a later attachment continues; without one it is kept in memory.
@@ -76,7 +79,8 @@ def attach(
     is_local = not has_executors(spark)
     loop = LoopOptions(period, cooldown=cooldown, dry_run=dry_run or is_local)
     topology = application_topology(spark)
-    goal = Goal(topology, (_sla(sla),), _budget(spark, min_executors, max_executors))
+    strictest, weights = _slas(sla)
+    goal = Goal(topology, (strictest,), _budget(spark, min_executors, max_executors))
     if not isinstance(options, Mapping | None):
         raise ConfigError(f'options {options!r} are no mapping: give the policy\'s options by name, {{"high": 0.8}}')
     decider = make_policy(policy, goal, options)
@@ -87,7 +91,7 @@ def attach(
         )
     with ExitStack() as undo:
         record = journal if isinstance(journal, Journal) else undo.enter_context(_open(journal))
-        attached = undo.enter_context(attached_plant(spark, topology, dry_run=loop.dry_run))
+        attached = undo.enter_context(attached_plant(spark, topology, dry_run=loop.dry_run, weights=weights))
         present = PresentPlan(goal, attached.pool, attached.plant.clock)
         return Attachment(spark, attached, decider, goal, record, loop, present, undo.pop_all(), listeners)
 
@@ -242,6 +246,17 @@ class AttachmentLog:
                 if problem not in self._problems:
                     _LOG.warning("%s", problem)
             self._problems = frozenset(problems)
+
+
+def _slas(given: object) -> tuple[SLA, dict[str, float]]:
+    """The strictest SLA, and the weights of the queries' latencies against it, by name."""
+    if not isinstance(given, Mapping):
+        return _sla(given), {ALL_QUERIES: 1.0}
+    slas = {str(name): _sla(each) for name, each in given.items()}
+    if not slas:
+        raise ConfigError('sla {} names no query: give an SLA by the name of each, or "*" for all')
+    latency_s, window_s = min(sla.latency_s for sla in slas.values()), min(sla.window_s for sla in slas.values())
+    return SLA(latency_s, window_s), {name: latency_s / sla.latency_s for name, sla in slas.items()}
 
 
 def _sla(given: object) -> SLA:

@@ -76,6 +76,8 @@ class OperatorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One operator. `queued` is the backlog: what arrived and is neither completed nor lost, running work included.
 
     `grouping` is how its records are spread now; `under_way` is None between batches, and where it is not known.
+    `trigger_s` is the least time between the starts of two batches, 0 if they follow each other at once. `width` is
+    the most executors that can work on its records at once, None if it has no such limit.
     """
 
     name: OperatorName
@@ -91,6 +93,8 @@ class OperatorState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     batch: Batch | None = None
     grouping: str | None = None
     under_way: BatchUnderWay | None = None
+    trigger_s: float = 0.0
+    width: int | None = None
 
 
 class ExecutorState(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -7,7 +7,7 @@ from rheostat.measure.measures import Measures
 from rheostat.plan import Plan
 from rheostat.policies.observation import Observation
 from rheostat.sla import MOST_EXECUTORS, Budget
-from rheostat.snapshot import ExecutorPhase, ExecutorState, Snapshot
+from rheostat.snapshot import ExecutorPhase, ExecutorState, OperatorState, Snapshot
 from rheostat.topology import Operator, Source, Topology
 
 TOPOLOGY = Topology(
@@ -68,6 +68,14 @@ def test_executors_without_a_substream_are_of_no_use():
     assert observe().pools["count+rank"].useful == 8
     assert observe(budget=Budget(most={"count": 5})).pools["count+rank"].useful == 5
     assert observe().pools["read+split"].useful == MOST_EXECUTORS
+
+
+def test_executors_beyond_the_tasks_of_an_operator_are_of_no_use():
+    states = (OperatorState("read", width=6), OperatorState("split", width=4))
+    seen = Observation(Snapshot(0.0, states), Measures(1.0, {}), PLAN)
+    assert seen.pools["read+split"].useful == 6
+    without = Observation(Snapshot(0.0, states[:1]), Measures(1.0, {}), PLAN)
+    assert without.pools["read+split"].useful == MOST_EXECUTORS
 
 
 def test_of_fused_operators_only_the_first_is_measured():

@@ -150,8 +150,8 @@ class Observation(msgspec.Struct, frozen=True, dict=True):
 
     def _view(self, name: PoolName, operators: tuple[OperatorName, ...]) -> PoolView:
         bounds = self.budget.bounds(operators)
-        substreams = [len(self.plan.assignment.get(operator, ())) for operator in operators]
-        useful = min(bounds.most, max(substreams)) if all(substreams) else bounds.most
+        widths = [self._width(operator) for operator in operators]
+        useful = min(bounds.most, max(widths)) if all(widths) else bounds.most
         return PoolView(
             name=name,
             operators=operators,
@@ -163,6 +163,11 @@ class Observation(msgspec.Struct, frozen=True, dict=True):
             settling=name in self.settling,
             executors=self.snapshot.executors_of(name),
         )
+
+    def _width(self, operator: OperatorName) -> int:
+        """The most executors that can work on its records at once; 0 if it has no such limit."""
+        state = self.snapshot.operators.get(operator)
+        return len(self.plan.assignment.get(operator, ())) or (0 if state is None else state.width or 0)
 
     @cached_property
     def _unseen(self) -> frozenset[OperatorName]:

@@ -94,8 +94,11 @@ class AttachedPlant(NamedTuple):
 
 
 @contextmanager
-def attached_plant(spark: SparkSession, topology: Topology, *, dry_run: bool) -> Iterator[AttachedPlant]:
-    """The application of `spark` as a plant until the block ends. `topology` has one operator, for all its queries.
+def attached_plant(
+    spark: SparkSession, topology: Topology, *, dry_run: bool, weights: Mapping[str, float] | None = None
+) -> Iterator[AttachedPlant]:
+    """The application of `spark` as a plant until the block ends. `topology` has one operator, for all its queries,
+    whose latencies have these `weights`.
 
     Nothing can be changed on a local master, whether it is a dry run or not.
     """
@@ -107,7 +110,7 @@ def attached_plant(spark: SparkSession, topology: Topology, *, dry_run: bool) ->
         ending.callback(pool.close)
         state = SparkState(pool.book, pool.placement)
         reconciler = Reconciler(state, pool, Execution(pool.actuators()), pool.rules, clock)
-        operators = [ApplicationMeter(topology, StreamingQueries(spark))]
+        operators = [ApplicationMeter(topology, StreamingQueries(spark), weights=weights)]
         meter = SparkMeter(state, operators, StatusStore(spark, driver_serves=is_local), NodeUsage(), clock)
         reconciler.step()
         reconciler.start()

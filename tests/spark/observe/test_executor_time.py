@@ -1,59 +1,67 @@
 import pytest
 
-from rheostat.spark.observe.executor_time import held_times
-from rheostat.spark.observe.status_store import ExecutorSummary, StageData, TaskData
+from rheostat.spark.observe.executor_time import ExecutorTime
+from rheostat.spark.observe.status_store import ActiveStage, ExecutorSummary, StageData, StageShare, TaskData
 
 
 class FakeStore:
-    """Executors, and one stage for each group of running tasks."""
+    """What executors have done of stages, by stage."""
 
-    def __init__(self, *executors: ExecutorSummary, running: tuple[tuple[TaskData, ...], ...] = ()) -> None:
-        self._executors, self._running = list(executors), running
-        self.asked_for_tasks = 0
+    def __init__(self) -> None:
+        self.final: dict[int, dict[str, StageShare]] = {}
 
-    def executors(self) -> list[ExecutorSummary]:
-        return self._executors
-
-    def active_stages(self) -> list[StageData]:
-        return [StageData(number) for number in range(len(self._running))]
-
-    def running_tasks(self, stage: StageData) -> list[TaskData]:
-        self.asked_for_tasks += 1
-        return list(self._running[stage.stage_id])
+    def shares(self, stage: StageData) -> dict[str, StageShare]:
+        return self.final[stage.stage_id]
 
 
-def executor(name: str, *, slots: int = 1, done_ms: int = 0) -> ExecutorSummary:
-    return ExecutorSummary(id=name, host_port="h:1", slots=slots, total_duration=done_ms)
+def executor(name: str, *, slots: int = 1, done_ms: int = 0, active: int = 0) -> ExecutorSummary:
+    return ExecutorSummary(id=name, host_port="h:1", slots=slots, total_duration=done_ms, active_tasks=active)
 
 
 def running(name: str, since_s: float) -> TaskData:
     return TaskData(executor_id=name, status="RUNNING", launch_time=round(since_s * 1000))
 
 
-def held_s(store: FakeStore) -> dict[str, float]:
-    return {each.executor.id: each.held_s for each in held_times(store, 100.0)}
+def stage(number: int, *tasks: TaskData, **done_ms: int) -> ActiveStage:
+    """With running tasks, and so much done by executors e1, e2, ..."""
+    shares = {name[1:]: StageShare(time_ms, 1) for name, time_ms in done_ms.items()}
+    return ActiveStage(StageData(number), tasks, shares)
 
 
-def test_running_tasks_count_up_to_now_whatever_the_executors_summary_shows():
-    store = FakeStore(executor("1", done_ms=4000), executor("2", done_ms=500), running=((running("1", 97.5),),))
-    assert held_s(store) == {"1": 6.5, "2": 0.5}
+def held_s(times: ExecutorTime, *executors: ExecutorSummary, active: tuple[ActiveStage, ...] = ()) -> dict[str, float]:
+    return {each.executor.id: each.held_s for each in times.update(executors, active, 100.0)}
 
 
-def test_tasks_of_all_active_stages_count():
-    store = FakeStore(executor("1"), executor("2"), running=((running("1", 99.0),), (running("2", 98.0),)))
-    assert held_s(store) == {"1": 1.0, "2": 2.0}
+def test_running_tasks_of_all_active_stages_count_up_to_now():
+    executors = (executor("1", done_ms=4000), executor("2", done_ms=500))
+    active = (stage(1, running("1", 97.5)), stage(2, running("2", 98.0)))
+    assert held_s(ExecutorTime(FakeStore()), *executors, active=active) == {"1": 6.5, "2": 2.5}
 
 
 def test_an_executor_is_held_all_the_time_when_all_its_slots_are():
-    tasks = (running("1", 98.0), running("1", 99.0))
-    assert held_s(FakeStore(executor("1", slots=2, done_ms=6000), running=(tasks,))) == pytest.approx({"1": 4.5})
-
-
-def test_without_an_active_stage_no_tasks_are_asked_for():
-    store = FakeStore(executor("1", done_ms=1000))
-    assert held_s(store) == {"1": 1.0}
-    assert store.asked_for_tasks == 0
+    active = (stage(1, running("1", 98.0), running("1", 99.0)),)
+    executors = (executor("1", slots=2, done_ms=6000),)
+    assert held_s(ExecutorTime(FakeStore()), *executors, active=active) == pytest.approx({"1": 4.5})
 
 
 def test_a_task_launched_a_moment_ahead_of_the_clock_counts_nothing():
-    assert held_s(FakeStore(executor("1"), running=((running("1", 100.5),),))) == {"1": 0.0}
+    active = (stage(1, running("1", 100.5)),)
+    assert held_s(ExecutorTime(FakeStore()), executor("1"), active=active) == {"1": 0.0}
+
+
+def test_a_task_that_has_ended_counts_though_the_executors_summary_was_not_written():
+    store = FakeStore()
+    times = ExecutorTime(store)
+    assert held_s(times, executor("1", done_ms=5000)) == {"1": 5.0}
+    stale = executor("1", done_ms=5000, active=2)
+    assert held_s(times, stale, active=(stage(7, running("1", 99.0), e1=3000),)) == {"1": 9.0}
+    store.final[7] = {"1": StageShare(4000, 2)}
+    assert held_s(times, stale, active=(stage(8, running("1", 99.5)),)) == {"1": 9.5}
+    store.final[8] = {"1": StageShare(500, 1)}
+    assert held_s(times, executor("1", done_ms=9_500)) == {"1": 9.5}, "no task runs: the summary is up to date"
+
+
+def test_stages_that_were_not_seen_count_when_the_summary_shows_them():
+    times = ExecutorTime(FakeStore())
+    assert held_s(times, executor("1", done_ms=1000, active=1)) == {"1": 1.0}
+    assert held_s(times, executor("1", done_ms=1800, active=1)) == {"1": 1.8}

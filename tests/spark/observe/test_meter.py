@@ -17,7 +17,14 @@ from rheostat.spark.observe.cold_start import LONGEST_COLD_S
 from rheostat.spark.observe.meter import SparkMeter
 from rheostat.spark.observe.node_usage import NodeUsage
 from rheostat.spark.observe.operators.operator_meter import operator_meters
-from rheostat.spark.observe.status_store import ExecutorSummary, ReadMetrics, StageData, TaskData, TaskMetrics
+from rheostat.spark.observe.status_store import (
+    ActiveStage,
+    ExecutorSummary,
+    ReadMetrics,
+    StageData,
+    TaskData,
+    TaskMetrics,
+)
 from rheostat.spark.query.batch_log import BatchRecord
 from rheostat.spark.state.executor_book import ExecutorBook, Member, PoolSite, PoolSites, SiteBook, SparkExecutor
 from rheostat.spark.state.spark_state import SparkState
@@ -41,7 +48,7 @@ class FakeStore:
             ExecutorSummary(id_, "10.0.0.1:1", slots=1, total_duration=round(1000 * held_s)) for id_, held_s in times
         ]
 
-    def active_stages(self) -> list[StageData]:
+    def active_stages(self) -> list[ActiveStage]:
         return []
 
     def next_stage_id(self) -> int:
@@ -208,45 +215,30 @@ def attached(wanted: tuple[int, ...], **members: tuple[int, ExecutorPhase]) -> E
     return book_of({"application": "application"}, application=pool_of(wanted, **members))
 
 
-def test_all_the_time_that_tasks_hold_executors_of_an_application_is_busy_time():
+def test_executors_of_an_application_are_busy_while_tasks_hold_them():
     metered = application(attached((0, 1), e7=(0, ACTIVE), e9=(1, ACTIVE)))
     metered.read(e7=100.0, e9=50.0)
     snapshot = metered.read(e7=103.0, e9=51.0)
     assert busy_s(snapshot) == {("application", 0): 3.0, ("application", 1): 1.0}
-    assert snapshot.operators["application"].busy_s == 4.0
     assert snapshot.executors[0].completed is None
-
-
-def test_the_busy_time_of_an_application_includes_executors_that_have_left():
-    metered = application(attached((0, 1), e1=(0, ACTIVE), e2=(1, ACTIVE)))
-    metered.read(e1=0.0, e2=0.0)
-    metered.state.book = attached((0,), e1=(0, ACTIVE), e2=(1, LEAVING))
-    metered.read(e1=5.0, e2=4.0)
-    metered.state.book = attached((0,), e1=(0, ACTIVE))
-    snapshot = metered.read(e1=6.0)
-    assert busy_s(snapshot) == {("application", 0): 6.0}
-    assert snapshot.operators["application"].busy_s == 10.0
 
 
 def test_executors_of_other_profiles_do_not_count_as_the_applications():
     metered = application(attached((0,), e1=(0, ACTIVE)))
     metered.read(e1=0.0, e2=0.0)
     snapshot = metered.read(e1=1.0, e2=100.0)
-    assert snapshot.operators["application"].busy_s == 1.0
+    assert busy_s(snapshot) == {("application", 0): 1.0}
     assert [state.instance for state in snapshot.executors] == ["1"]
 
 
-def test_the_busy_time_of_an_application_continues_after_a_restart():
+def test_the_busy_time_of_an_applications_executors_continues_after_a_restart():
     metered = application(attached((0, 1), e1=(0, ACTIVE), e2=(1, ACTIVE)))
     metered.read(e1=0.0, e2=0.0)
     metered.state.book = attached((0,), e1=(0, ACTIVE))
-    metered.read(e1=5.0)
     before = metered.read(e1=6.0)
     again = application(attached((0,), e0=(0, ACTIVE)), base=before)
     again.read(e0=0.0)
-    snapshot = again.read(e0=2.5)
-    assert snapshot.operators["application"].busy_s == 8.5
-    assert busy_s(snapshot) == {("application", 0): 8.5}
+    assert busy_s(again.read(e0=2.5)) == {("application", 0): 8.5}
 
 
 def test_without_a_query_rows_are_unknown_and_the_reason_is_told():
@@ -377,11 +369,11 @@ def test_an_executor_is_not_busy_with_its_warm_up(runtime):
 
 def test_a_new_executor_of_an_application_hides_its_busy_time_until_a_batch_has_ended():
     batches: list[BatchRecord] = []
-    run = SimpleNamespace(id="r", name="r", trigger_s=0.0, earlier=(record(0, 10.0, 5),))
+    run = SimpleNamespace(id="r", run_id="r", name="r", trigger_s=0.0, earlier=(record(0, 10.0, 5),))
     run.new_batches = lambda: [batches.pop() for _ in batches]
     metered = application(attached((0,), e1=(0, ACTIVE)), cold_batches=1, r=run)
     metered.read(e1=0.0)
-    assert metered.read(e1=2.0).operators["application"].busy_s == 2.0
+    assert busy_s(metered.read(e1=2.0)) == {("application", 0): 2.0}
     metered.state.book = attached((0, 1), e1=(0, ACTIVE), e2=(1, ACTIVE))
     metered.read(e1=4.0, e2=0.0)
     snapshot = metered.read(e1=6.0, e2=2.0)

@@ -1,6 +1,6 @@
 import pytest
 
-from rheostat.snapshot import Batch
+from rheostat.snapshot import Latency
 from rheostat.spark.observe.query_totals import ESTIMATED, NO_QUERY, UNDER_WAY, QueryTotals, estimated_latency_s
 from rheostat.spark.query.batch_log import BatchRecord
 
@@ -54,8 +54,25 @@ def test_rows_and_batches_of_all_queries_add_up():
     totals.update()
     assert (totals.completed, totals.arrived, totals.queued) == (157, 160, 3)
     assert totals.by_query == {"one": 150, "other": 7}
-    assert totals.batch == Batch(3, 8.0, 2.0)
     assert totals.problems() == [ESTIMATED]
+
+
+def test_latencies_count_in_proportion_to_the_sla_of_their_query():
+    fast, slow, free = FakeRun("fast"), FakeRun("slow"), FakeRun("free")
+    totals = QueryTotals(FakeQueries(fast, slow, free), weights={"fast": 1.0, "slow": 0.1})
+    fast.coming, slow.coming, free.coming = [batch(1, 0, 2, 5)], [batch(1, 0, 40, 7)], [batch(1, 0, 900, 9)]
+    totals.update()
+    assert totals.latency() == Latency(7, pytest.approx(6.0)), "a tenth of 1.5 times 40 s"
+    others = QueryTotals(FakeQueries(free), weights={"fast": 1.0, "*": 0.01})
+    free.coming = [batch(1, 0, 900, 9)]
+    others.update()
+    assert others.latency() == Latency(9, pytest.approx(13.5))
+
+
+def test_an_sla_for_a_query_that_does_not_run_is_told_with_those_that_do():
+    totals = QueryTotals(FakeQueries(FakeRun("orders")), weights={"order": 1.0})
+    totals.update()
+    assert totals.problems()[1] == "no query named 'order' runs, for which there is an SLA; there are: 'orders'"
 
 
 def test_the_sums_do_not_fall_when_a_query_ends_and_count_its_last_batch():
@@ -107,13 +124,12 @@ def test_rows_of_a_query_continue_when_it_is_restarted_between_two_updates():
 def test_totals_continue_from_those_of_an_earlier_run_of_the_driver():
     run = FakeRun("one")
     before = {"one": 80, "gone": 20}
-    totals = QueryTotals(FakeQueries(run), completed=100, arrived=130, batch=Batch(4, 8.0, 2.0), by_query=before)
+    totals = QueryTotals(FakeQueries(run), completed=100, arrived=130, by_query=before)
     totals.update()
     assert (totals.completed, totals.arrived, totals.by_query) == (100, 130, {"one": 80})
     run.coming = [batch(1, 0, 2, 10, behind=25)]
     totals.update()
     assert (totals.completed, totals.arrived) == (110, 135), "what was behind before is not counted again"
-    assert totals.batch == Batch(5, 10.0, 2.5)
 
 
 def test_a_failed_query_is_told_until_it_runs_again():

@@ -78,7 +78,7 @@ def test_the_search_ends_when_all_queries_are_found():
 def test_the_search_is_bounded():
     store = FakeStore(*[stage(number, OTHER, number) for number in range(1000)])
     assert TaskSampler(store).sample({RUN: 5}) == {}
-    assert store.looks == 24
+    assert store.looks == 100
 
 
 def test_stages_that_are_skipped_gone_or_not_a_querys_are_passed_over():
@@ -91,3 +91,13 @@ def test_tasks_hold_slots_from_launch_to_end_which_is_longer_than_they_run():
     ran = TaskMetrics(executor_run_time=400)
     tasks = (TaskData(0, 0, "7", "SUCCESS", 0, ran, duration=700), TaskData(1, 1, "7", "SUCCESS", 0, ran))
     assert BatchTasks(0, (tasks,)).held_s() == pytest.approx({"7": 1.1})
+
+
+def test_a_batch_that_is_not_found_is_not_searched_for_ever():
+    store = FakeStore(*[stage(number, OTHER, number) for number in range(200)])
+    sampler = TaskSampler(store)
+    for _ in range(10):
+        assert sampler.sample({RUN: 5}) == {}
+    assert store.looks == 300
+    sampler.sample({RUN: 6})
+    assert store.looks == 400, "the next one is"

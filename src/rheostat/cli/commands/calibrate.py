@@ -17,7 +17,6 @@ from rheostat.cli.application import load_topology
 from rheostat.cli.progress_bar import progress_bar
 from rheostat.cli.run_settings import SINK_FORMS
 from rheostat.cli.shared_options import Json, parse_pairs
-from rheostat.cli.spark_output import spark_output_to
 from rheostat.cli.spark_target import ClusterFolder, Master, check_target, open_target
 from rheostat.duration import human, positive_seconds
 from rheostat.errors import ConfigError
@@ -25,6 +24,7 @@ from rheostat.experiments.calibration.batch_fit import Estimate
 from rheostat.experiments.calibration.plant_file import plant_file
 from rheostat.experiments.calibration.plant_fit import PlantFit, fit_plant
 from rheostat.experiments.scenario import read_scenario
+from rheostat.spark.processes.driver_output import spark_output_to
 from rheostat.topology import Topology
 
 _EXECUTORS = "1,2,4,1,3"

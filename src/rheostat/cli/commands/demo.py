@@ -12,12 +12,12 @@ from rich.console import Console
 from rheostat.cli.live_view import LiveView, show_live, watch
 from rheostat.cli.pictures import check_picture, draw_run
 from rheostat.cli.run_history import RunHistory
-from rheostat.cli.spark_output import spark_output_to
 from rheostat.duration import human, positive_seconds
 from rheostat.loop.options import LoopOptions
 from rheostat.plan import Plan
 from rheostat.policies.registry import make_options, policy_class
 from rheostat.sla import SLA, Budget
+from rheostat.spark.processes.driver_output import spark_output_to
 
 if TYPE_CHECKING:
     from rheostat.pipeline import Pipeline

@@ -13,8 +13,8 @@ from rheostat.cli.spark_target import ClusterFolder, Master, check_target, open_
 def check_spark(master: Master = None, folder: ClusterFolder = None) -> None:
     """Check what a Spark supports: pools, moves, standby executors, node labels. Exit code 1 if one is missing."""
     check_target(master, folder)
-    from rheostat.cli.spark_output import spark_output_to
     from rheostat.spark.doctor import diagnose
+    from rheostat.spark.processes.driver_output import spark_output_to
 
     console = Console()
     with (

@@ -19,7 +19,6 @@ from rheostat.cli.shared_options import (
     parse_pairs,
     parse_policy_options,
 )
-from rheostat.cli.spark_output import spark_output_to
 from rheostat.cli.spark_target import ClusterFolder, Master, check_target, open_target
 from rheostat.duration import positive_seconds
 from rheostat.errors import ConfigError, RheostatError
@@ -27,6 +26,7 @@ from rheostat.loop.options import LoopOptions
 from rheostat.plan import Plan
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
+from rheostat.spark.processes.driver_output import spark_output_to
 from rheostat.topology import Topology
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from pyspark.sql import SparkSession
 
-from rheostat.cli.spark_output import spark_output_to
 from rheostat.duration import human, seconds
 from rheostat.errors import ConfigError, PlantError
 from rheostat.experiments.comparison.compared_run import ComparedRun
@@ -36,6 +35,7 @@ from rheostat.names import OperatorName
 from rheostat.policies.registry import make_options, make_policy, policy_class
 from rheostat.policies.spark_dra import SparkDraOptions
 from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.processes.driver_output import spark_output_to
 from rheostat.spark.session import Setting
 from rheostat.spark.target import FAST_START_SETTINGS, SparkTarget
 

@@ -1,12 +1,15 @@
 """Executor time: how long tasks have held each executor, those that still run included.
 
 Spark adds up the tasks of an executor when they end. Without the running ones a long task would seem to happen all at
-once, and its executor to be idle before and overloaded then.
+once, and its executor to be idle before and overloaded then. And the sum is only sure to be up to date while no task
+runs (see `status_store`). So the tasks of stages that were seen while they ran are summed here.
 """
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from rheostat.spark.observe.status_store import ExecutorSummary, StatusStore
+from rheostat.spark.observe.status_store import ActiveStage, ExecutorSummary, StageData, StageShare, StatusStore
 
 _MS = 1e-3
 
@@ -18,14 +21,43 @@ class HeldTime(NamedTuple):
     held_s: float
 
 
-def held_times(store: StatusStore, now_s: float) -> list[HeldTime]:
-    """Of all executors that live. A task that ends between two of the questions may be missing once.
+class ExecutorTime:
+    """Follows the stages that are computed, from one reading to the next."""
 
-    Running tasks are looked up in the active stages: an executor's summary may not show them (see `status_store`).
-    """
-    executors = store.executors()
-    running_s: dict[str, float] = {}
-    for task in (task for stage in store.active_stages() for task in store.running_tasks(stage)):
-        elapsed_s = max(0.0, now_s - task.launch_time * _MS)
-        running_s[task.executor_id] = running_s.get(task.executor_id, 0.0) + elapsed_s
-    return [HeldTime(each, (each.task_s + running_s.get(each.id, 0.0)) / max(1, each.slots)) for each in executors]
+    def __init__(self, store: StatusStore) -> None:
+        self._store = store
+        self._open: dict[tuple[int, int], StageData] = {}
+        self._closed_s: defaultdict[str, float] = defaultdict(float)
+        self._unseen_s: dict[str, float] = {}
+
+    def update(
+        self, executors: Iterable[ExecutorSummary], active: Sequence[ActiveStage], now_s: float
+    ) -> list[HeldTime]:
+        """The held times of all `executors`, of which `active` are the stages."""
+        self._close(active)
+        seen_s = self._closed_s.copy()
+        running_s: defaultdict[str, float] = defaultdict(float)
+        for stage in active:
+            _add(seen_s, stage.shares)
+            for task in stage.running:
+                running_s[task.executor_id] += task.elapsed_s(now_s)
+        times = []
+        for each in executors:
+            if each.active_tasks == 0 or each.id not in self._unseen_s:
+                self._unseen_s[each.id] = max(0.0, each.task_s - seen_s[each.id])
+            ended_s = max(each.task_s, seen_s[each.id] + self._unseen_s[each.id])
+            times.append(HeldTime(each, (ended_s + running_s[each.id]) / max(1, each.slots)))
+        return times
+
+    def _close(self, active: Sequence[ActiveStage]) -> None:
+        """Add the final times of stages that have ended."""
+        now = {(each.stage.stage_id, each.stage.attempt_id): each.stage for each in active}
+        for key, stage in self._open.items():
+            if key not in now:
+                _add(self._closed_s, self._store.shares(stage))
+        self._open = now
+
+
+def _add(times_s: defaultdict[str, float], shares: Mapping[str, StageShare]) -> None:
+    for executor, share in shares.items():
+        times_s[executor] += share.task_time * _MS

@@ -30,8 +30,9 @@ from rheostat.snapshot import (
 from rheostat.spark.observe.cold_start import ColdStart
 from rheostat.spark.observe.counters import RowCount, merged
 from rheostat.spark.observe.executor_counters import ExecutorCounters
-from rheostat.spark.observe.executor_time import HeldTime, held_times
+from rheostat.spark.observe.executor_time import ExecutorTime, HeldTime
 from rheostat.spark.observe.node_usage import NodeUsage
+from rheostat.spark.observe.running_batches import RunningBatch, RunningBatches
 from rheostat.spark.observe.status_store import StatusStore
 from rheostat.spark.observe.task_samples import BatchTasks, TaskSampler
 from rheostat.spark.state.executor_book import ExecutorBook, PoolMember
@@ -50,17 +51,17 @@ class AnyOperatorMeter(Protocol):
     name: OperatorName
     cold_start: ColdStart
 
-    def look(self) -> None:
-        """Find what happened since the last reading."""
+    def look(self, running: Mapping[str, RunningBatch]) -> None:
+        """Find what happened since the last reading; `running` are the batches under way, by run id."""
         ...
 
     @property
-    def batch_to_sample(self) -> tuple[str, int] | None:
-        """Run id and number of the batch whose tasks it needs; None for none."""
+    def batches_to_sample(self) -> Mapping[str, int]:
+        """The numbers of the batches whose tasks it needs, by run id."""
         ...
 
-    def take_sample(self, tasks: BatchTasks) -> None:
-        """The tasks of that batch."""
+    def take_sample(self, run_id: str, tasks: BatchTasks) -> None:
+        """The tasks of one of those batches."""
         ...
 
     @property
@@ -127,18 +128,25 @@ class SparkMeter:
     ) -> None:
         self._state, self._store, self._nodes, self._clock = state, store, nodes, clock
         self._operators = {operator.name: operator for operator in operators}
-        self._sampler = TaskSampler(store)
+        self._sampler, self._running, self._executor_time = (
+            TaskSampler(store),
+            RunningBatches(store),
+            ExecutorTime(store),
+        )
         self._executors = ExecutorCounters(base)
         self._read_s = clock.now()
         self._unknown: frozenset[PoolName] = frozenset()
 
     def read(self) -> Snapshot:
         book, now_s = self._state.book, self._clock.now()
-        members, held = book.members(), held_times(self._store, now_s)
+        executors, active = self._store.executors(), self._store.active_stages()
+        members = book.members()
+        held = self._executor_time.update(executors, active, now_s)
+        running = self._running.update(active)
         operators = self._operators.values()
         were_cold = self._cold_pools(book)
         for operator in operators:
-            operator.look()
+            operator.look(running)
         self._sample()
         working = self._working(members, held)
         for operator in operators:
@@ -163,11 +171,13 @@ class SparkMeter:
 
     def _sample(self) -> None:
         """The tasks of the last batch of each query."""
-        to_sample = [(each, batch) for each in self._operators.values() if (batch := each.batch_to_sample) is not None]
-        samples = self._sampler.sample(dict(batch for _, batch in to_sample))
-        for operator, (run_id, _) in to_sample:
+        to_sample = [
+            (each, run, batch) for each in self._operators.values() for run, batch in each.batches_to_sample.items()
+        ]
+        samples = self._sampler.sample({run_id: batch for _, run_id, batch in to_sample})
+        for operator, run_id, _ in to_sample:
             if run_id in samples:
-                operator.take_sample(samples[run_id])
+                operator.take_sample(run_id, samples[run_id])
 
     def _cold_pools(self, book: ExecutorBook) -> frozenset[PoolName]:
         """The pools of which an operator is warming up."""

@@ -1,7 +1,7 @@
 """Query totals: what all streaming queries of an application have done so far, though queries come and go.
 
-Queries that were not built for it do not say when their rows arrived. Three estimates take its place, and `problems`
-names them:
+Queries that were not built for it do not say when their rows arrived. These take its place, and `problems` names
+them:
 
 - Rows that arrived are the rows read, and those behind them where the source reports its newest offset (Kafka does). A
   source without a limit per batch reads all there is, so its rows read are its arrivals, one batch late. With a limit
@@ -9,6 +9,8 @@ names them:
 - Latencies follow from batch durations. Rows arrive evenly between the starts of two batches, wait for the second start
   and then for that batch's commit: half the time between the starts plus the batch's duration, 1.5·D where batches of
   duration D follow each other. Rows behind a batch add their share of the batches to come.
+- Queries may have different SLAs. A latency then counts as the share of its own SLA, so that one SLA, the strictest,
+  holds when each holds.
 - While a batch is under way nothing is reported. Rows are taken to arrive as they did before: since the start of the
   last batch that was reported, at the lower of its rate and that of the batch before. So a long batch does not look
   like a source that has dried up, and the backlog grows while a batch hangs.
@@ -18,8 +20,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from rheostat.snapshot import Batch, Latency
+from rheostat.snapshot import Latency
 from rheostat.spark.observe.counters import merged
 from rheostat.spark.observe.query_progress import QueryRun, StreamingQueries
 from rheostat.spark.query.batch_log import BatchRecord
@@ -27,6 +30,8 @@ from rheostat.spark.query.batch_log import BatchRecord
 ESTIMATED = "latencies are estimated from batch durations: the rows carry no entry time"
 UNDER_WAY = "what has arrived since the last batch began is estimated from the rate before"
 NO_QUERY = "no streaming query is active"
+ALL_QUERIES = "*"
+"""Stands for all queries that are not named."""
 
 _MOST_FAILURES = 8
 
@@ -66,6 +71,12 @@ class _RunTotals:
     def queued(self) -> int:
         return (self.behind or 0) + self.under_way
 
+    def rows_until(self, started_s: float) -> int | None:
+        """Rows in a batch that began then, after the last one that was reported; None if they cannot be estimated."""
+        if self.last is None or not self._rates:
+            return None
+        return round(min(self._rates) * max(0.0, started_s - self.last.started_s)) + (self.behind or 0)
+
     def _estimate(self, now_s: float) -> None:
         self.under_way, self.waited_s = 0, None
         if self.last is not None and self._rates and self.run.is_processing():
@@ -74,12 +85,20 @@ class _RunTotals:
             self.waited_s = since_s if self.under_way else None
 
 
+class FinishedBatch(NamedTuple):
+    """A batch, and the run id of its query."""
+
+    run_id: str
+    record: BatchRecord
+
+
 class QueryTotals:
     """Sums over `queries` that never fall. Batches from before a query was first seen do not count.
 
     `completed` rows were read; `arrived` has those behind them and those of the batch under way as well. `by_query` are
-    the rows read by each query that runs, by name. These and `batch` continue from the values given. `finished` are the
-    batches since the last update, and those from before a query was first seen.
+    the rows read by each query that runs, by name. These continue from the values given. `earlier` are the batches from
+    before a query was first seen, `finished` are those since the last update. `weights` are the
+    factors for the latencies of queries by name; one that is not named, nor by "*", has no SLA.
     """
 
     def __init__(
@@ -88,28 +107,29 @@ class QueryTotals:
         *,
         completed: int = 0,
         arrived: int = 0,
-        batch: Batch | None = None,
         by_query: Mapping[str, int] | None = None,
+        weights: Mapping[str, float] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._queries, self._clock = queries, clock
+        self._weights = {ALL_QUERIES: 1.0} if weights is None else weights
         self._running: dict[str, _RunTotals] = {}
         self._arrived_in_ended_runs = completed
         self._failed: dict[str, str] = {}
         self.completed, self.arrived = completed, arrived
         self.by_query = dict(by_query or {})
-        self.finished: list[BatchRecord] = []
-        self.batch = batch or Batch(0, 0.0, 0.0)
+        self.earlier: list[BatchRecord] = []
+        self.finished: list[FinishedBatch] = []
 
     def update(self) -> None:
         """Add what has happened since the last update."""
         ended = self._queries.update()
-        self.finished = []
+        self.earlier, self.finished = [], []
         for run_id, run in self._queries.running.items():
             self._failed.pop(run.id, None)
             if run_id not in self._running:
                 self._running[run_id] = _RunTotals(run)
-                self.finished += run.earlier
+                self.earlier += run.earlier
             self._add(self._running[run_id])
         for run in ended:
             self._close(run)
@@ -123,24 +143,58 @@ class QueryTotals:
         return bool(self._running)
 
     @property
+    def runs(self) -> set[str]:
+        """The run ids of the queries that run."""
+        return set(self._running)
+
+    @property
+    def last_batches(self) -> dict[str, int]:
+        """The number of the last batch of each query that runs, by run id."""
+        return {run_id: each.last.batch for run_id, each in self._running.items() if each.last is not None}
+
+    def rows_until(self, run_id: str, started_s: float) -> int | None:
+        """Rows in the batch under way of a query, which began then; None if they cannot be estimated."""
+        totals = self._running.get(run_id)
+        return None if totals is None else totals.rows_until(started_s)
+
+    @property
     def queued(self) -> int:
         """Rows behind in the sources that report them, and those that arrive while a batch is under way."""
         return sum(totals.queued for totals in self._running.values())
 
     @property
     def oldest_s(self) -> float | None:
-        """How long the oldest row of a batch under way has waited; None if none is."""
-        return max((totals.waited_s for totals in self._running.values() if totals.waited_s is not None), default=None)
+        """How long the oldest row of a batch under way has waited, weighted; None if none is."""
+        waited = [(each.waited_s, self._weight(each)) for each in self._running.values()]
+        return max((waited_s * weight for waited_s, weight in waited if waited_s is not None and weight), default=None)
+
+    @property
+    def trigger_s(self) -> float:
+        """The longest interval of their triggers; 0 if all batches follow each other at once."""
+        return max((totals.run.trigger_s for totals in self._running.values()), default=0.0)
 
     def latency(self) -> Latency | None:
-        """The highest of all queries since the last update: an SLA holds when it holds for each of them."""
-        latencies = [totals.latency for totals in self._running.values() if totals.latency is not None]
+        """The highest of all queries since the last update, weighted: an SLA holds when it holds for each of them."""
+        latencies = [
+            Latency(latency.count, weight * latency.mean_s)
+            for each in self._running.values()
+            if (latency := each.latency) is not None and (weight := self._weight(each))
+        ]
         return max(latencies, key=lambda latency: latency.mean_s, default=None)
+
+    def _weight(self, totals: _RunTotals) -> float:
+        """Of its latencies; 0 if it has no SLA."""
+        return self._weights.get(totals.run.name, self._weights.get(ALL_QUERIES, 0.0))
 
     def problems(self) -> list[str]:
         """What is estimated or unknown, and which queries failed, until they run again."""
+        named = {totals.run.name for totals in self._running.values()}
+        unknown = [repr(name) for name in self._weights if name != ALL_QUERIES and name not in named]
         silent = [repr(totals.run.name) for totals in self._running.values() if totals.behind is None]
         told = [ESTIMATED if self._running else NO_QUERY]
+        if unknown and named:
+            running = ", ".join(repr(name) for name in sorted(named))
+            told.append(f"no query named {', '.join(unknown)} runs, for which there is an SLA; there are: {running}")
         if silent:
             told.append(f"the sources of {', '.join(silent)} report no backlog: rows count as arrived when read")
         if any(totals.under_way for totals in self._running.values()):
@@ -149,15 +203,10 @@ class QueryTotals:
 
     def _add(self, totals: _RunTotals) -> None:
         batches = totals.update(self._clock())
-        self.finished += batches
+        self.finished += [FinishedBatch(totals.run.run_id, batch) for batch in batches]
         rows = sum(batch.row_count for batch in batches)
         self.completed += rows
         self.by_query[totals.run.name] = self.by_query.get(totals.run.name, 0) + rows
-        self.batch = Batch(
-            self.batch.count + len(batches),
-            self.batch.duration_s + sum(batch.duration_s for batch in batches),
-            (self.batch.fixed_s or 0.0) + sum(batch.fixed_s for batch in batches),
-        )
 
     def _close(self, run: QueryRun) -> None:
         """Add the last batches of a run that has ended. What it left behind had arrived all the same."""

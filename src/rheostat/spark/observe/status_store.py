@@ -4,11 +4,14 @@ The driver keeps them for its web page and REST interface, also where both are s
 that answers with JSON, cut down in the JVM to the fields that are read here: many small calls would cost more than the
 rest of the control loop.
 
-What it shows is not equally new. Tasks are written as they start and end. Executor summaries are written at most every
-100 ms and only on events, so their count of active tasks may be zero while a task runs.
+What it shows is not equally new. Tasks are written as they start and end. Executors and stages are written on events,
+at most every 100 ms; where a task starts right behind another, the start is written and the end of the other is not,
+until something else happens. The shares of executors in a stage are only written when tasks end, and so are up to date
+unless tasks end within 100 ms of each other.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 from py4j.protocol import Py4JJavaError
@@ -21,6 +24,7 @@ _API = "org.apache.spark.status.api.v1"
 _LEFT_OUT = {
     "ExecutorSummary": ("executorLogs", "peakMemoryMetrics", "attributes", "resources", "memoryMetrics",
                         "blacklistedInStages", "excludedInStages"),
+    "ExecutorStageSummary": ("peakMemoryMetrics",),
     "StageData": ("details", "rddIds", "accumulatorUpdates", "killedTasksSummary", "peakExecutorMetrics",
                   "executorSummary", "taskMetricsDistributions", "executorMetricsDistributions",
                   "speculationSummary"),
@@ -38,6 +42,7 @@ class ExecutorSummary(msgspec.Struct, frozen=True, rename="camel"):
     profile: int = msgspec.field(default=0, name="resourceProfileId")
     slots: int = msgspec.field(default=0, name="maxTasks")
     total_duration: int = 0
+    active_tasks: int = 0
 
     @property
     def host(self) -> str:
@@ -74,6 +79,10 @@ class TaskData(msgspec.Struct, frozen=True, rename="camel"):
     task_metrics: TaskMetrics | None = None
     duration: int | None = None
 
+    def elapsed_s(self, now_s: float) -> float:
+        """Seconds since its launch."""
+        return max(0.0, now_s - self.launch_time * _MS)
+
     @property
     def succeeded(self) -> bool:
         return self.status == "SUCCESS"
@@ -86,10 +95,27 @@ class StageData(msgspec.Struct, frozen=True, rename="camel"):
     attempt_id: int = 0
     status: str = ""
     description: str = ""
+    tasks: int = msgspec.field(default=0, name="numTasks")
+    submission_time: int = 0
 
     @property
     def finished(self) -> bool:
         return self.status == "COMPLETE"
+
+
+class StageShare(msgspec.Struct, frozen=True, rename="camel"):
+    """What an executor has done of a stage: its tasks that have ended, and their time in milliseconds."""
+
+    task_time: int = 0
+    succeeded_tasks: int = 0
+
+
+class ActiveStage(NamedTuple):
+    """A stage that is not finished: its tasks that run, and what executors have finished, by their ids."""
+
+    stage: StageData
+    running: tuple[TaskData, ...]
+    shares: Mapping[str, StageShare]
 
 
 class StatusStore:
@@ -114,14 +140,18 @@ class StatusStore:
             return listed
         return sorted((each for each in listed if each.id != _DRIVER), key=lambda each: int(each.id))
 
-    def active_stages(self) -> list[StageData]:
+    def active_stages(self) -> list[ActiveStage]:
         """Stages that are submitted and not finished."""
-        return _decode_stages(self._to_json(self._store.activeStages()))
+        stages = _decode_stages(self._to_json(self._store.activeStages()))
+        return [ActiveStage(stage, self._running_tasks(stage), self.shares(stage)) for stage in stages]
 
-    def running_tasks(self, stage: StageData) -> list[TaskData]:
-        """The tasks of a stage that run now."""
+    def shares(self, stage: StageData) -> dict[str, StageShare]:
+        """What executors have done of a stage; nothing if Spark does not know it any more."""
+        return _decode_shares(self._to_json(self._store.executorSummary(stage.stage_id, stage.attempt_id)))
+
+    def _running_tasks(self, stage: StageData) -> tuple[TaskData, ...]:
         question = (stage.stage_id, stage.attempt_id, 0, _MOST_TASKS, self._none, True, self._running)
-        return _decode_tasks(self._to_json(self._store.taskList(*question)))
+        return tuple(_decode_tasks(self._to_json(self._store.taskList(*question))))
 
     def next_stage_id(self) -> int:
         """The number that the next stage will get."""
@@ -140,6 +170,7 @@ class StatusStore:
 
 
 _decode_executors = msgspec.json.Decoder(list[ExecutorSummary]).decode
+_decode_shares = msgspec.json.Decoder(dict[str, StageShare]).decode
 _decode_stage = msgspec.json.Decoder(StageData).decode
 _decode_stages = msgspec.json.Decoder(list[StageData]).decode
 _decode_tasks = msgspec.json.Decoder(list[TaskData]).decode

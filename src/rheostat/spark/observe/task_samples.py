@@ -5,16 +5,17 @@ spread over executors and substreams is looked up for one batch of each query in
 batches since the last one. So the cost of a reading does not grow with the rate of batches.
 """
 
-import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from rheostat.spark.observe.running_batches import batch_of
 from rheostat.spark.observe.status_store import StageData, StatusStore, TaskData
 
-_BATCH = re.compile(r"runId = ([0-9a-f-]{36})\nbatch = (\d+)")
-_MOST_STAGES = 24
+_MOST_STAGES = 100
+_MOST_SEARCHES = 3
+"""For one batch: the end of a stage may be known later than that of its batch, but not much later."""
 _MS = 1e-3
 
 Key = TypeVar("Key")
@@ -30,6 +31,11 @@ class BatchTasks:
     @property
     def count(self) -> int:
         return sum(len(stage) for stage in self.stages)
+
+    @property
+    def widest(self) -> int:
+        """The tasks of the stage that has most: so many can run at once."""
+        return max((len(stage) for stage in self.stages), default=0)
 
     def executors(self) -> set[str]:
         """Spark's ids of the executors that ran them."""
@@ -75,24 +81,32 @@ class TaskSampler:
     def __init__(self, store: StatusStore) -> None:
         self._store = store
         self._sampled: dict[str, int] = {}
+        self._searches: Counter[tuple[str, int]] = Counter()
 
     def sample(self, committed: Mapping[str, int]) -> dict[str, BatchTasks]:
         """The last committed batch of each run, unless it was sampled before.
 
         The search goes back from the newest stage, where the last batches are. A batch behind too many other stages is
-        left out this time.
+        left out.
         """
         self._sampled = {run: batch for run, batch in self._sampled.items() if run in committed}
-        open_ = {run for run, batch in committed.items() if self._sampled.get(run) != batch}
+        searches = Counter({each: self._searches[each] + 1 for each in committed.items()})
+        open_ = {
+            run
+            for run, batch in committed.items()
+            if self._sampled.get(run) != batch and searches[run, batch] <= _MOST_SEARCHES
+        }
+        self._searches = searches
         found: dict[str, list[StageData]] = {run: [] for run in open_}
         newest = self._store.next_stage_id() - 1
         for stage_id in range(newest, max(-1, newest - _MOST_STAGES), -1):
             if not open_:
                 break
             stage = self._store.stage(stage_id)
-            run, batch = _origin(stage)
-            if stage is None or run not in open_:
+            origin = None if stage is None else batch_of(stage)
+            if stage is None or origin is None or origin.run_id not in open_:
                 continue
+            run, batch = origin
             if batch < committed[run]:
                 open_.discard(run)
             elif batch == committed[run] and stage.finished:
@@ -103,11 +117,6 @@ class TaskSampler:
         self._sampled[run] = batch
         tasks = [tuple(t for t in self._store.tasks(stage) if t.succeeded) for stage in reversed(stages)]
         return BatchTasks(batch, tuple(tasks))
-
-
-def _origin(stage: StageData | None) -> tuple[str, int]:
-    found = _BATCH.search(stage.description) if stage is not None else None
-    return (found[1], int(found[2])) if found else ("", -1)
 
 
 def run_s_of(task: TaskData) -> float:

@@ -61,6 +61,15 @@ def test_the_batch_under_way_has_what_waited_at_the_last_commit():
     assert backlog.rows_under_way() == 160
 
 
+def test_if_nothing_waited_at_the_last_commit_a_batch_takes_what_comes_next():
+    backlog = Backlog("count")
+    backlog.add(record(10.0, 40))
+    backlog.update({"split": (arrival(11.2, 0), arrival(11.5, 80), arrival(11.9, 500))})
+    assert backlog.rows_under_way() == 80
+    backlog.update({"split": ()})
+    assert backlog.rows_under_way() == 0
+
+
 def test_counters_continue_after_a_restart():
     state = OperatorState("count", arrived=500, completed=450)
     base = Snapshot(1.0, (state,), streams=(StreamState("split", "count", rows=500, bytes=5000),))

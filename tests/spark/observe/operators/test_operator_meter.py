@@ -14,6 +14,8 @@ from rheostat.spark.query.per_record.timings import Timings
 from rheostat.spark.streams.stream import Arrival
 from rheostat.topology import Operator, Source, Topology
 
+RUN = "27eb23d3-acda-4960-884d-2a191e071a86"
+
 
 def record(batch: int, start_s: float, rows: int, latency_s: float = 2.0) -> BatchRecord:
     latency = Latency(rows, latency_s)
@@ -30,9 +32,9 @@ def task(partition: int, executor: str, rows: int) -> TaskData:
 
 
 def read(meter: OperatorMeter, now_s: float = 100.0, sample: BatchTasks | None = None) -> OperatorState:
-    meter.look()
+    meter.look({})
     if sample is not None:
-        meter.take_sample(sample)
+        meter.take_sample(RUN, sample)
     meter.attribute_work({"7": 0, "8": 1}, {"7": 1, "8": 1}, 0.0)
     return meter.state(now_s, "round-robin")
 
@@ -73,7 +75,7 @@ def test_before_its_query_has_started_nothing_is_known(runtime):
     runtime.queries = {}
     meter = OperatorMeter(runtime, "count", cold_batches=0)
     assert read(meter) == OperatorState("count")
-    assert meter.batch_to_sample is None
+    assert meter.batches_to_sample == {}
     assert meter.problems() == ["operator 'count' is not measured yet: its query has not started"]
 
 
@@ -107,8 +109,8 @@ def test_rows_are_divided_as_in_the_sampled_batch_those_before_it_included(runti
 def test_rows_done_by_executors_of_another_pool_are_not_its_pools(runtime):
     meter = OperatorMeter(runtime, "count", cold_batches=0)
     runtime.records[:] = [record(0, 10.0, 20)]
-    meter.look()
-    meter.take_sample(BatchTasks(0, ((task(0, "7", 10), task(1, "elsewhere", 10)),)))
+    meter.look({})
+    meter.take_sample(RUN, BatchTasks(0, ((task(0, "7", 10), task(1, "elsewhere", 10)),)))
     meter.attribute_work({"7": 4}, {"7": 1}, 0.0)
     assert meter.rows_by_executor() == {4: 10}
 
@@ -306,7 +308,7 @@ def test_while_the_busy_time_of_its_pool_is_unknown_so_are_its_costs(runtime):
     batch = BatchTasks(0, ((task(0, "7", 40),),))
     assert read(meter, sample=batch).busy_s == 0.25
     runtime.records.append(record(1, 11.0, 40))
-    meter.look()
+    meter.look({})
     meter.attribute_work({"7": 0}, {"7": 1}, None)
     assert meter.state(100.0, None).busy_s is None
     assert read(meter).busy_s == 0.5

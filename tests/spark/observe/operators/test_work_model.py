@@ -51,6 +51,22 @@ def test_a_trickle_in_which_most_tasks_have_no_row_shows_what_a_task_costs_witho
     assert model.worked_s(batch(task("a", 1), task("a", 0)), None)["a"] == pytest.approx(ROW_S + 0.01 * OVERHEAD_S)
 
 
+def test_rows_that_cost_ten_times_as_much_are_believed_at_once_and_again_when_they_do_not():
+    model = WorkModel()
+    for rows in (10, 20, 40, 80, 30, 50):
+        model.worked_s(batch(task("a", rows), task("b", rows + 5)), None)
+    dear = batch(task("a", 30, run_s=OVERHEAD_S + 10 * ROW_S * 30), task("b", 35, run_s=OVERHEAD_S + 10 * ROW_S * 35))
+    for _ in range(8):
+        assert model.worked_s(dear, None) == pytest.approx({"a": 3.0, "b": 3.5}, rel=0.01)
+    assert model.worked_s(batch(task("a", 30), task("b", 35)), None) == pytest.approx({"a": 0.3, "b": 0.35}, rel=0.01)
+
+
+def test_where_rows_are_not_counted_all_is_work():
+    model = WorkModel()
+    for _ in range(10):
+        assert model.worked_s(batch(task("a", 0, run_s=0.7)), None) == pytest.approx({"a": 0.7})
+
+
 def test_tasks_of_the_same_rows_are_all_work():
     model = WorkModel()
     for _ in range(20):

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from rheostat.names import OperatorName
 from rheostat.snapshot import Snapshot
 from rheostat.spark.observe.counters import last_state
-from rheostat.spark.observe.operators.batch_under_way import rows_under_way
 from rheostat.spark.observe.operators.variability import ArrivalVariability
 from rheostat.spark.query.batch_log import BatchRecord
 from rheostat.spark.streams.stream import Arrival
@@ -75,9 +74,14 @@ class Backlog:
         return max(0.0, now_s - min(published_s)) if published_s else 0.0
 
     def rows_under_way(self) -> int:
-        """Rows in the batch under way, or in the next one; 0 if there are none or that is unknown."""
-        waiting = [arrival for arrivals in (self._waiting or {}).values() for arrival in arrivals]
-        return rows_under_way(waiting, 0.0 if self._last is None else self._last.committed_s)
+        """Rows in the batch under way, or in the next one; 0 if there are none or that is unknown.
+
+        A batch takes what waits when the one before it is committed; if nothing does, what arrives next.
+        """
+        waiting = [arrival for arrivals in (self._waiting or {}).values() for arrival in arrivals if arrival.rows]
+        first_s = min((arrival.published_s for arrival in waiting), default=0.0)
+        until_s = max(first_s, 0.0 if self._last is None else self._last.committed_s)
+        return sum(arrival.rows for arrival in waiting if arrival.published_s <= until_s)
 
     def stream(self, name: str) -> tuple[int | None, int | None]:
         """Rows that arrived in one of the streams, and their bytes."""

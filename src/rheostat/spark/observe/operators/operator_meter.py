@@ -5,16 +5,16 @@ from typing import Any
 
 from rheostat.grouping.check import KEY, ROUND_ROBIN
 from rheostat.names import OperatorName
-from rheostat.snapshot import Latency, OperatorState, Snapshot, StreamState, SubstreamState
+from rheostat.snapshot import BatchUnderWay, Latency, OperatorState, Snapshot, StreamState, SubstreamState
+from rheostat.spark.observe.batch_work import BatchWork
 from rheostat.spark.observe.cold_start import COLD_BATCHES, ColdStart
 from rheostat.spark.observe.counters import last_state, merged
 from rheostat.spark.observe.operators.backlog import Backlog
-from rheostat.spark.observe.operators.batch_costs import BatchCostCounter
 from rheostat.spark.observe.operators.batch_feed import BatchFeed
 from rheostat.spark.observe.operators.substream_meter import SubstreamMeter
 from rheostat.spark.observe.operators.variability import ServiceVariability
-from rheostat.spark.observe.operators.work_model import SampledWork, WorkModel
 from rheostat.spark.observe.query_progress import parse_progress
+from rheostat.spark.observe.running_batches import RunningBatch
 from rheostat.spark.observe.task_samples import BatchTasks
 from rheostat.spark.query.grouping.named_groupings import groupings_for
 from rheostat.spark.query.runtime import Runtime
@@ -48,19 +48,16 @@ class OperatorMeter:
         self._groupings = groupings_for(operator)
         self._feed = BatchFeed(runtime, name)
         self._backlog = Backlog(name, base)
-        self._costs = BatchCostCounter(last_state(name, base))
+        self._work = BatchWork(last_state(name, base), self.cold_start)
         self._substreams = SubstreamMeter(name, operator.substream_count, base)
         self._has_state = operator.substream_count > 0
-        self._work_model = WorkModel()
-        self._tasks: BatchTasks | None = None
-        self._sample: SampledWork | None = None
         self._service_variability = ServiceVariability()
         self._service_scv: float | None = None
         self._latency: Latency | None = None
         self._latency_from_entry: Latency | None = None
-        self._attributed = self._charged = self._backlog.completed
-        self._last_rows = 0
-        self._is_last_evidence = False
+        self._attributed = self._backlog.completed
+        self._running: RunningBatch | None = None
+        self._slots: Mapping[str, int] = {}
         self._is_work_unknown = False
         self._executor_shares: dict[int, float] = {}
         self._rows_by_executor: dict[int, float] = {}
@@ -71,25 +68,25 @@ class OperatorMeter:
         return self._feed.query is not None
 
     @property
-    def batch_to_sample(self) -> tuple[str, int] | None:
-        """Run id and number of its last batch."""
-        return self._feed.newest
+    def batches_to_sample(self) -> Mapping[str, int]:
+        """The number of its last batch, by run id."""
+        return {} if self._feed.newest is None else dict([self._feed.newest])
 
     @property
     def latency_from_entry(self) -> Latency | None:
         """Of the results that left the topology here since the last reading."""
         return self._latency_from_entry if self.name in self._runtime.topology.terminals else None
 
-    def look(self) -> None:
-        """Find the batches committed since the last reading, and what waits now."""
+    def look(self, running: Mapping[str, RunningBatch]) -> None:
+        """Find the batches committed since the last reading, the one of the `running` ones that is its own, and what
+        waits now."""
         self._feed.update()
         if self._feed.is_new:
             self.cold_start.restart()
         for batch in self._feed.own:
-            self._is_last_evidence = self.cold_start.add(batch)
             self._backlog.add(batch)
-            self._costs.add(batch, is_evidence=self._is_last_evidence)
-            self._last_rows = batch.row_count
+            self._work.add(batch)
+        self._running = running.get(self._feed.newest[0]) if self._feed.newest is not None else None
         self._backlog.update(self._runtime.waiting(self.name) if self.is_measured else None)
         self._latency = merged(batch.waited for batch in self._feed.own)
         self._latency_from_entry = merged(batch.latency for batch in self._feed.batches)
@@ -97,27 +94,16 @@ class OperatorMeter:
         if self._feed.own and self._has_state:
             self._read_state_size()
 
-    def take_sample(self, tasks: BatchTasks) -> None:
-        """The tasks of its last batch. One without rows does not show which executors process how many.
-
-        A cold one shows how rows are divided, but not what they cost.
-        """
-        has_new_executors = self.cold_start.join(tasks.executors())
-        if self._tasks is None or self._last_rows:
-            self._tasks = tasks
-        if has_new_executors and self._sample is not None:
-            self._is_last_evidence = False
-            self._costs.last_is_no_evidence()
-        if self._is_last_evidence and (self._sample is None or self._last_rows):
-            timings = self._runtime.timings(self.name) if self._feed.is_alone else None
-            self._sample = self._work_model.sampled(tasks, self._last_rows, timings)
-            self.cold_start.sampled()
+    def take_sample(self, run_id: str, tasks: BatchTasks) -> None:
+        """The tasks of its last batch."""
+        self._work.take_sample(tasks, self._runtime.timings(self.name) if self._feed.is_alone else None)
 
     def expected_work(self, executor: str) -> tuple[float, float]:
         """Seconds that one of Spark's executors works on the batch under way, and seconds that this holds its slots."""
-        if self._sample is None:
-            return 0.0, 0.0
-        return self._sample.expected(executor, self._backlog.rows_under_way() or self._sample.rows)
+        sample = self._work.sample
+        return (
+            (0.0, 0.0) if sample is None else sample.expected(executor, self._backlog.rows_under_way() or sample.rows)
+        )
 
     def attribute_work(self, numbers: Mapping[str, int], slots: Mapping[str, int], busy_s: float | None) -> None:
         """Divide the rows completed since the last reading over executors and substreams, as in the sampled batch.
@@ -126,20 +112,19 @@ class OperatorMeter:
         pool was busy does not matter: work is known from batches, as exactly as their rows. But while that is unknown
         because executors are cold (`busy_s` is None), so is what batches cost.
         """
-        self._rows_by_executor = {}
+        self._rows_by_executor, self._slots = {}, slots
         self._is_work_unknown = busy_s is None
         if self._is_work_unknown:
-            self._costs.suspend()
-        if self._tasks is None:
+            self._work.suspend()
+        if (tasks := self._work.tasks) is None:
             return
         rows, self._attributed = self._backlog.completed - self._attributed, self._backlog.completed
-        shares = self._tasks.by_executor()
+        shares = tasks.by_executor()
         self._executor_shares = {numbers[id_]: share for id_, share in shares.items() if id_ in numbers}
         self._rows_by_executor = {number: rows * share for number, share in self._executor_shares.items()}
-        self._substreams.add(rows, self._tasks)
-        if self._sample is not None and busy_s is not None:
-            rows, self._charged = self._backlog.completed - self._charged, self._backlog.completed
-            self._costs.charge(rows, self._sample, slots)
+        self._substreams.add(rows, tasks)
+        if not self._is_work_unknown:
+            self._work.charge(slots)
 
     def rows_by_executor(self) -> Mapping[int, float]:
         """Rows that each executor of its pool completed since the last reading, by number."""
@@ -148,7 +133,7 @@ class OperatorMeter:
     def queued_by_executor(self) -> Mapping[int, int] | None:
         """Rows that wait for each executor, if these process the shares that they had in the sampled batch."""
         queued = self._backlog.queued
-        if self._tasks is None or queued is None:
+        if self._work.tasks is None or queued is None:
             return None
         return {number: round(queued * share) for number, share in self._executor_shares.items()}
 
@@ -162,13 +147,14 @@ class OperatorMeter:
             completed=self._backlog.completed,
             lost=0,
             queued=self._backlog.queued,
-            busy_s=self._costs.busy_s,
+            busy_s=self._work.busy_s,
             latency=self._latency,
             oldest_s=self._backlog.oldest_s(now_s),
             arrival_scv=self._backlog.arrival_scv(),
             service_scv=self._service_scv,
-            batch=self._costs.batch,
+            batch=self._work.batch,
             grouping=KEY if self._groupings == (KEY,) else grouping or ROUND_ROBIN,
+            under_way=self._under_way(now_s),
         )
 
     @property
@@ -190,6 +176,11 @@ class OperatorMeter:
         failure = self._runtime.failure
         return ([] if failure is None else [str(failure)]) + self._unknowns()
 
+    def _under_way(self, now_s: float) -> BatchUnderWay | None:
+        if self._running is None:
+            return None
+        return self._work.under_way(self._running, self._backlog.rows_under_way() or None, self._slots, now_s)
+
     def _unknowns(self) -> list[str]:
         if not self._feed.is_running:
             return [f"operator {self.name!r} is not measured yet: its query has not started"]
@@ -203,7 +194,7 @@ class OperatorMeter:
         cold = self.cold_start.problem(self.name, is_work_unknown=self._is_work_unknown)
         if cold is not None:
             unknown.append(cold)
-        elif self._sample is None:
+        elif self._work.sample is None:
             unknown.append(f"the work of operator {self.name!r} is unknown: none of its batches has been sampled yet")
         if self._substreams.state_bytes is not None:
             unknown.append(f"Spark reports the state of operator {self.name!r} as a whole: substreams get even shares")

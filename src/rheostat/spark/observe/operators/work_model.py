@@ -5,7 +5,7 @@ operator look slower per row the smaller its batches are, and busy when it has n
 micro-batch it is part of the fixed cost of a batch.
 
 A function on single records is timed itself, task by task. For any other function a line is fitted to the times of
-tasks over their rows: its slope is what a row costs, on any executor.
+tasks over their rows (Theil-Sen, which tolerates tasks on cold executors): what it has at no rows is no work.
 """
 
 from collections import deque
@@ -23,6 +23,9 @@ _ENOUGH = 8
 _APART = 1.2
 """The most rows of a task over the fewest: below this the tasks are too much alike to fit a line."""
 
+_CHANGED = 2.0
+"""The factor by which the cost of a row is off from the line when it is taken to be another one."""
+
 _LEAST_SHARE = 0.01
 """Share of a task's time that is always work: an operator that seems to cost nothing would have no service rate."""
 
@@ -38,6 +41,12 @@ class SampledWork:
     rows: int
     worked_s: Mapping[str, float]
     held_s: Mapping[str, float]
+
+    @property
+    def overhead_s(self) -> float:
+        """What a task costs beside its work."""
+        tasks = self.tasks.count
+        return max(0.0, sum(self.held_s.values()) - sum(self.worked_s.values())) / tasks if tasks else 0.0
 
     def ratio(self, rows: int) -> float:
         """How many times the sampled batch `rows` are; 1 if that had none."""
@@ -108,23 +117,43 @@ class _Timed:
 
 
 class _Line:
-    """The last tasks of one stage, as rows and seconds."""
+    """The last tasks of one stage, as rows and seconds, and a line through them.
+
+    Its height at no rows is what a task costs beside its work, and stays when the cost of a row changes. So a row that
+    costs more than before is counted as more work at once.
+    """
 
     def __init__(self) -> None:
         self._tasks: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
+        self._row_s: float | None = None
+        self._overhead_s = 0.0
 
     def works_s(self, tasks: Sequence[TaskData]) -> TaskWork:
-        """All of a task's time as long as the cost of a row is unknown."""
-        self._tasks.extend((rows_of(task), run_s_of(task)) for task in tasks)
-        row_s = self._row_s()
-        return [(task, run_s_of(task) if row_s is None else row_s * rows_of(task)) for task in tasks]
+        """All of a task's time as long as what it costs beside its work is unknown."""
+        self._learn([(rows_of(task), run_s_of(task)) for task in tasks])
+        counts_rows = any(map(rows_of, tasks))
+        return [
+            (task, max(0.0, run_s_of(task) - self._overhead_s) if rows_of(task) or not counts_rows else 0.0)
+            for task in tasks
+        ]
 
-    def _row_s(self) -> float | None:
-        """The median of all slopes (Theil-Sen), which tolerates tasks on cold executors. None if nearly all tasks have
-        the same number of rows."""
+    def _learn(self, tasks: Sequence[tuple[float, float]]) -> None:
+        """Fit the line again, to the new tasks alone if rows cost something else now."""
+        if self._has_changed(tasks):
+            self._tasks.clear()
+        self._tasks.extend(tasks)
         rows, run_s = np.array(self._tasks).reshape(-1, 2).T
         if len(rows) < _ENOUGH or rows.max() < max(1.0, _APART * rows.min()):
-            return None
+            return
         one, other = np.triu_indices(len(rows), 1)
         apart = rows[one] != rows[other]
-        return max(0.0, float(np.median((run_s[one] - run_s[other])[apart] / (rows[one] - rows[other])[apart])))
+        slopes = (run_s[one] - run_s[other])[apart] / (rows[one] - rows[other])[apart]
+        self._row_s = max(0.0, float(np.median(slopes)))
+        self._overhead_s = min(max(0.0, float(np.median(run_s - self._row_s * rows))), float(run_s.min()))
+
+    def _has_changed(self, tasks: Sequence[tuple[float, float]]) -> bool:
+        """Whether the time of most of these tasks is far from the line."""
+        if not self._row_s:
+            return False
+        ratios = [(run_s - self._overhead_s) / (self._row_s * rows) for rows, run_s in tasks if rows]
+        return bool(ratios) and not 1 / _CHANGED < float(np.median(ratios)) < _CHANGED

@@ -1,4 +1,4 @@
-"""Spark output: redirects what the driver's JVM prints to a log file, away from a terminal with a live view."""
+"""Driver output: redirects what the driver's JVM prints to a log file, away from a terminal with a live view."""
 
 import logging
 import os

@@ -1,0 +1,74 @@
+"""Running batches: the micro-batches that are computed now, and how far their tasks are."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rheostat.spark.observe.status_store import ActiveStage, StageData, StatusStore, TaskData
+
+_BATCH = re.compile(r"runId = ([0-9a-f-]{36})\nbatch = (\d+)")
+_MS = 1e-3
+
+
+class BatchId(NamedTuple):
+    """The run of a query, and the number of a batch in it."""
+
+    run_id: str
+    batch: int
+
+
+def batch_of(stage: StageData) -> BatchId | None:
+    """The batch that a stage belongs to; None if it is of no streaming query."""
+    found = _BATCH.search(stage.description)
+    return BatchId(found[1], int(found[2])) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class RunningBatch:
+    """A batch under way. `tasks` are those of all stages begun so far; the `finished` ones took `finished_s` in all, in
+    seconds of single slots."""
+
+    started_s: float
+    tasks: int
+    finished: int
+    finished_s: float
+    running: tuple[TaskData, ...]
+
+
+class RunningBatches:
+    """Follows the stages of batches under way, by the run ids of their queries."""
+
+    def __init__(self, store: StatusStore) -> None:
+        self._store = store
+        self._stages: dict[BatchId, dict[int, ActiveStage]] = {}
+
+    def update(self, active: Sequence[ActiveStage]) -> dict[str, RunningBatch]:
+        """The batches that have a stage in `active`, by run id. A stage shorter than a reading may be missed."""
+        by_batch: dict[BatchId, list[ActiveStage]] = {}
+        for each in active:
+            if (batch := batch_of(each.stage)) is not None:
+                by_batch.setdefault(batch, []).append(each)
+        self._forget(by_batch)
+        return {batch.run_id: self._running(batch, stages) for batch, stages in by_batch.items()}
+
+    def _forget(self, current: Collection[BatchId]) -> None:
+        """Batches of which a later one runs. Between two of its stages a batch has no active one."""
+        newest = {batch.run_id: batch for batch in sorted({*self._stages, *current})}
+        self._stages = {batch: stages for batch, stages in self._stages.items() if newest[batch.run_id] == batch}
+
+    def _running(self, batch: BatchId, active: Sequence[ActiveStage]) -> RunningBatch:
+        stages = self._stages.setdefault(batch, {})
+        now_active = {each.stage.stage_id: each for each in active}
+        for stage_id, each in stages.items():
+            if stage_id not in now_active and each.running:
+                stages[stage_id] = ActiveStage(each.stage, (), self._store.shares(each.stage))
+        stages.update(now_active)
+        shares = [share for each in stages.values() for share in each.shares.values()]
+        return RunningBatch(
+            started_s=min(each.stage.submission_time for each in stages.values()) * _MS,
+            tasks=sum(each.stage.tasks for each in stages.values()),
+            finished=sum(share.succeeded_tasks for share in shares),
+            finished_s=sum(share.task_time for share in shares) * _MS,
+            running=tuple(task for each in active for task in each.running),
+        )
