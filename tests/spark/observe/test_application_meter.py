@@ -100,10 +100,12 @@ def test_the_batch_under_way_shows_how_far_it_is_and_what_it_has_cost():
     meter.take_sample("one", tasks_of(task("7", 50, 0.5), task("8", 50, 0.5)))
     meter.attribute_work({}, {"7": 2, "8": 2}, 1.0)
     running = TaskData(1, 1, "7", "RUNNING", 4_000), TaskData(2, 2, "new", "RUNNING", 4_000)
-    meter.look({"one": RunningBatch(4.0, 8, 3, 6.0, running)})
+    meter.look({"one": RunningBatch(3, 4.0, 8, 3, 6.0, running)})
     meter.attribute_work({}, {"7": 2, "8": 2}, 1.0)
     under_way = meter.state(14.0, None).under_way
     assert under_way == BatchUnderWay(10.0, 8, 3, 1, worked_s=(6.0 + 10.0) / 2, rows=100)
+    meter.look({"one": RunningBatch(2, 4.0, 8, 3, 6.0, running)})
+    assert meter.state(14.0, None).under_way is None, "the last batch that was reported has finished"
 
 
 def test_a_query_that_was_never_sampled_does_not_hide_the_others_when_it_has_ended():

@@ -371,6 +371,7 @@ def test_a_new_executor_of_an_application_hides_its_busy_time_until_a_batch_has_
     batches: list[BatchRecord] = []
     run = SimpleNamespace(id="r", run_id="r", name="r", trigger_s=0.0, earlier=(record(0, 10.0, 5),))
     run.new_batches = lambda: [batches.pop() for _ in batches]
+    run.is_processing = lambda: False
     metered = application(attached((0,), e1=(0, ACTIVE)), cold_batches=1, r=run)
     metered.read(e1=0.0)
     assert busy_s(metered.read(e1=2.0)) == {("application", 0): 2.0}

@@ -1,5 +1,6 @@
 import pytest
 
+from rheostat.clock import ManualClock
 from rheostat.snapshot import Latency
 from rheostat.spark.observe.query_totals import ESTIMATED, NO_QUERY, UNDER_WAY, QueryTotals, estimated_latency_s
 from rheostat.spark.query.batch_log import BatchRecord
@@ -55,6 +56,19 @@ def test_rows_and_batches_of_all_queries_add_up():
     assert (totals.completed, totals.arrived, totals.queued) == (157, 160, 3)
     assert totals.by_query == {"one": 150, "other": 7}
     assert totals.problems() == [ESTIMATED]
+
+
+def test_the_rate_from_before_it_was_attached_is_known_from_the_start():
+    run, clock = FakeRun("one"), ManualClock(8.0)
+    run.earlier = (batch(1, 0, 2, 100), batch(2, 2, 4, 100))
+    run.processing = True
+    totals = QueryTotals(FakeQueries(run), clock=clock.now)
+    totals.update()
+    assert (totals.completed, totals.arrived, totals.queued) == (0, 300, 300), "50 a second since 2 s"
+    clock.wait_until(9.0)
+    run.coming = [batch(3, 6, 3, 200)]
+    totals.update()
+    assert (totals.completed, totals.arrived, totals.queued) == (200, 350, 150), "50 more have arrived in a second"
 
 
 def test_latencies_count_in_proportion_to_the_sla_of_their_query():

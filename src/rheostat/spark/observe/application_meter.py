@@ -58,7 +58,9 @@ class ApplicationMeter:
 
     def look(self, running: Mapping[str, RunningBatch]) -> None:
         self._totals.update()
-        self._running = {run_id: batch for run_id, batch in running.items() if run_id in self._totals.last_batches}
+        last = self._totals.last_batches
+        # One that was seen to run may have finished since.
+        self._running = {id_: batch for id_, batch in running.items() if id_ in last and batch.number > last[id_]}
         for earlier in self._totals.earlier:
             self.cold_start.add(earlier)
         for run_id, batch in self._totals.finished:

@@ -52,6 +52,11 @@ class _RunTotals:
     waited_s: float | None = None
     _rates: deque[float] = field(default_factory=lambda: deque(maxlen=2))
 
+    def __post_init__(self) -> None:
+        """Batches from before tell at which rate rows arrive, so that it is known from the start."""
+        for batch in self.run.earlier:
+            self._follow(batch)
+
     def update(self, now_s: float) -> list[BatchRecord]:
         """Add the new batches, and return them."""
         batches, latencies = self.run.new_batches(), []
@@ -59,13 +64,16 @@ class _RunTotals:
             self.rows += batch.row_count
             self.behind = batch.behind
             latencies.append(Latency(batch.row_count, estimated_latency_s(batch, self.last, self.run.trigger_s)))
-            if self.last is not None and batch.started_s > self.last.started_s:
-                self._rates.append(batch.row_count / (batch.started_s - self.last.started_s))
-            self.last = batch
+            self._follow(batch)
         self._estimate(now_s)
         self.arrived = max(self.arrived, self.rows + self.queued)
         self.latency = merged(latencies)
         return batches
+
+    def _follow(self, batch: BatchRecord) -> None:
+        if self.last is not None and batch.started_s > self.last.started_s:
+            self._rates.append(batch.row_count / (batch.started_s - self.last.started_s))
+        self.last = batch
 
     @property
     def queued(self) -> int:

@@ -29,6 +29,7 @@ class RunningBatch:
     """A batch under way. `tasks` are those of all stages begun so far; the `finished` ones took `finished_s` in all, in
     seconds of single slots."""
 
+    number: int
     started_s: float
     tasks: int
     finished: int
@@ -66,6 +67,7 @@ class RunningBatches:
         stages.update(now_active)
         shares = [share for each in stages.values() for share in each.shares.values()]
         return RunningBatch(
+            number=batch.batch,
             started_s=min(each.stage.submission_time for each in stages.values()) * _MS,
             tasks=sum(each.stage.tasks for each in stages.values()),
             finished=sum(share.succeeded_tasks for share in shares),

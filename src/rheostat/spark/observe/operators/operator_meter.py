@@ -86,7 +86,7 @@ class OperatorMeter:
         for batch in self._feed.own:
             self._backlog.add(batch)
             self._work.add(batch)
-        self._running = running.get(self._feed.newest[0]) if self._feed.newest is not None else None
+        self._running = self._own(running)
         self._backlog.update(self._runtime.waiting(self.name) if self.is_measured else None)
         self._latency = merged(batch.waited for batch in self._feed.own)
         self._latency_from_entry = merged(batch.latency for batch in self._feed.batches)
@@ -175,6 +175,12 @@ class OperatorMeter:
         """What cannot be measured, in words."""
         failure = self._runtime.failure
         return ([] if failure is None else [str(failure)]) + self._unknowns()
+
+    def _own(self, running: Mapping[str, RunningBatch]) -> RunningBatch | None:
+        """The batch under way of its query. One that was seen to run may have finished since."""
+        run_id, last = self._feed.newest or ("", 0)
+        batch = running.get(run_id)
+        return batch if batch is not None and batch.number > last else None
 
     def _under_way(self, now_s: float) -> BatchUnderWay | None:
         if self._running is None:
