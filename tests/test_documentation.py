@@ -254,7 +254,7 @@ def test_the_driver_of_an_existing_application_runs_dry_on_this_machine(tmp_path
     page = DOCS / "existing-application.md"
     written(page, "python", tmp_path, "driver.py")
     shown = run_shell(samples(page, "sh")[0], tmp_path)
-    assert "'rates' attached: policy 'drs', SLA 5s over 30s, dry run: nothing is changed" in shown
+    assert "'rates' attached: policy 'rheostat', SLA 5s over 30s, dry run: nothing is changed" in shown
     assert re.search(r"executors +1, \d+ recommended", shown)
 
 

@@ -199,6 +199,27 @@ class Attachment:
     def resume(self) -> None:
         self._controller.resume()
 
+    def change_goal(
+        self,
+        *,
+        sla: str | SLA | None = None,
+        min_executors: int | None = None,
+        max_executors: int | None = None,
+    ) -> None:
+        """Use another SLA or other bounds from the next turn on; what is left out stays.
+
+        An SLA for each query is fixed when it is attached.
+        """
+        _check_bounds(min_executors, max_executors)
+        budget = self._controller.goal.budget
+        least, most = dict(budget.least), dict(budget.most)
+        if min_executors is not None:
+            least[OPERATOR] = min_executors
+        if max_executors is not None:
+            most[OPERATOR] = max_executors
+        changed = Budget(budget.total, least, most)
+        self._controller.change_goal(slas=None if sla is None else (_sla(sla),), budget=changed)
+
     def detach(self) -> None:
         """Leave the executors as they are and let Spark allocate again if it did. A second call does nothing."""
         with self._lock:
@@ -276,13 +297,17 @@ def _open(journal: object) -> Journal:
 
 
 def _budget(spark: SparkSession, least: int | None, most: int | None) -> Budget:
-    for name, given in (("min_executors", least), ("max_executors", most)):
-        if given is not None and (not isinstance(given, int) or given < 1):
-            raise ConfigError(f"{name} {given!r} must be a whole number >= 1")
+    _check_bounds(least, most)
     conf = spark.sparkContext.getConf()
     least = max(1, _number(conf.get("spark.dynamicAllocation.minExecutors")) or 1) if least is None else least
     most = _number(conf.get("spark.dynamicAllocation.maxExecutors")) if most is None else most
     return Budget(least={OPERATOR: least}, most={} if most is None else {OPERATOR: most})
+
+
+def _check_bounds(least: int | None, most: int | None) -> None:
+    for name, given in (("min_executors", least), ("max_executors", most)):
+        if given is not None and (not isinstance(given, int) or given < 1):
+            raise ConfigError(f"{name} {given!r} must be a whole number >= 1")
 
 
 def _number(text: str | None) -> int | None:

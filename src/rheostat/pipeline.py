@@ -78,6 +78,10 @@ class Pipeline:
         """The desired state."""
         return self.controller.plan
 
+    def change_goal(self, *, sla: str | SLA | Sequence[SLA] | None = None, budget: Budget | None = None) -> None:
+        """Use another SLA, other SLAs or another budget from the next turn on; what is left out stays."""
+        self.controller.change_goal(slas=None if sla is None else _slas(sla), budget=budget)
+
     def wait(self, timeout: Duration | None = None) -> bool:
         """Wait until it is stopped or `timeout` has passed (False); raises the error if a query fails.
 

@@ -408,11 +408,26 @@ def test_the_bounds_of_a_selection_are_as_close_as_what_it_selects() -> None:
 
 
 def test_selection_would_rather_expect_too_much_than_too_little() -> None:
-    timid, bold = Odd(0.9), Odd(1.2)
+    timid, bold = Odd(0.7), Odd(1.2)
     assert Select((timid, bold)).chosen(np.full(30, 10.0), 10) is bold
     assert Select((timid, bold), under=1.0).chosen(np.full(30, 10.0), 10) is timid
+    assert Select((Odd(0.9), bold)).chosen(np.full(30, 10.0), 10) is not bold
 
 
 def test_selection_never_takes_a_model_that_fails() -> None:
     sound = Odd(0.1)
     assert Select((Odd(ValueError("no")), sound)).chosen(np.full(30, 10.0), 10) is sound
+
+
+@pytest.mark.parametrize("level", [0.1, 1.0, 40.0, 1e6])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_neural_network_continues_a_constant(level, seed):
+    path = make_model("ann", seed).predict(np.full(100, level), 30)
+    assert path.mean == pytest.approx(level)
+
+
+def test_select_stays_with_the_simple_model_unless_another_one_is_much_better():
+    rng = np.random.default_rng(1)
+    walks = [np.abs(100 + np.cumsum(rng.normal(0, 3, 100))) for _ in range(20)]
+    assert sum(Select().chosen(walk, 6).name == "basic" for walk in walks) >= 13
+    assert Select().chosen(np.arange(100, dtype=float) * 5, 6).name != "basic"

@@ -54,8 +54,8 @@ def test_a_change_of_just_the_tolerance_is_stable():
     assert len(task.completed(np.array([1] * 4), [1.0, 1.0, 1.5, 1.5])) == 1
 
 
-def test_unless_told_a_task_looks_every_1024_records_and_takes_5_percent_for_stable():
-    records = np.ones(1024, dtype=np.int64)
+def test_unless_told_a_task_looks_every_128_records_and_takes_5_percent_for_stable():
+    records = np.ones(128, dtype=np.int64)
     stable, unstable = OsgTask(APART), OsgTask(APART)
     for task in (stable, unstable):
         task.completed(records[1:], 1.0)

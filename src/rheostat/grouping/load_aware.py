@@ -32,13 +32,17 @@ class LoadAware:
     def read(self, utilisation: Sequence[float], service_s: Sequence[float | None]) -> None:
         """What was measured in the interval that ends: useful share and mean service time of each executor.
 
-        An executor whose service time is not known yet is taken to be as the mean of the others. While none is
-        known, all count as equal.
+        An executor whose service time is not known yet is taken to be as fast and as busy as the mean of the others:
+        as an idle one it would get everything until it is as busy as they are. While none is known, all count as equal.
         """
         self._check(len(utilisation), len(service_s))
         known = [time for time in service_s if time]
         usual_s = sum(known) / len(known) if known else 0.0
-        self._utilisation = np.array(utilisation, dtype=float) if known else np.zeros(self.executors)
+        used = [share for share, time in zip(utilisation, service_s, strict=True) if time]
+        usual = sum(used) / len(used) if used else 0.0
+        self._utilisation = np.array(
+            [share if time else usual for share, time in zip(utilisation, service_s, strict=True)], dtype=float
+        )
         self._step = np.array([time or usual_s for time in service_s]) / self._interval_s
 
     def choose(self, value: int = 0) -> int:

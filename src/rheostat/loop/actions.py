@@ -52,13 +52,6 @@ class ActionTracker:
         self._effect_window_s = effect_window_s
         self._timeout_s = timeout_s
         self._pending = list(pending)
-        self._settling_since_s: dict[PoolName, float] = {}
-
-    def blocked(self, settling: frozenset[PoolName], time_s: float) -> frozenset[PoolName]:
-        """The pools of `settling` on which no other action may begin yet."""
-        since = {pool: self._settling_since_s.get(pool, time_s) for pool in settling}
-        self._settling_since_s = since
-        return frozenset(pool for pool, since_s in since.items() if time_s - since_s < self._timeout_s)
 
     def begin(self, accepted: Iterable[tuple[int, PoolName]], time_s: float) -> list[Outcome]:
         """Follow the actions of one turn, given by revision and pool; returns what is known of those they replace."""
@@ -66,7 +59,6 @@ class ActionTracker:
         pools = {action.pool for action in begun}
         replaced = [action.replaced(time_s) for action in self._pending if action.pool in pools]
         self._pending = [action for action in self._pending if action.pool not in pools] + begun
-        self._settling_since_s.update(dict.fromkeys(pools, time_s))
         return replaced
 
     def observe(

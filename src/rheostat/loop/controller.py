@@ -6,6 +6,7 @@ a plant, a policy or a journal ends the loop: it holds, reports the problem once
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,7 +25,8 @@ from rheostat.loop.guards import Context, arbitrate
 from rheostat.loop.observer import MeasuredSnapshot, PlantObserver
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.problems import ProblemLog
-from rheostat.loop.recovery import recover_state
+from rheostat.loop.recovery import recover_state, show_again
+from rheostat.loop.settling import SettlingPools
 from rheostat.loop.turn import Outcome, Ruling, Turn, Verdict
 from rheostat.measure.measurer import Measurer
 from rheostat.names import PoolName
@@ -32,7 +34,7 @@ from rheostat.plan import Plan
 from rheostat.plant import Plant
 from rheostat.policies.observation import Observation
 from rheostat.policies.policy import Policy, check_made
-from rheostat.sla import Budget, Goal
+from rheostat.sla import SLA, Budget, Goal
 
 _LOG = logging.getLogger("rheostat")
 
@@ -73,6 +75,8 @@ class Controller:
         self._problems = ProblemLog()
         self._outcomes: list[Outcome] = []
         self._paused, self._stopped = threading.Event(), threading.Event()
+        self._turning = threading.RLock()
+        self._shown: deque[Observation] = deque(maxlen=self.options.history)
         resumed = self._journal.resume(goal.topology)
         follows = self.options.dry_run or resumed is None or not resumed.decided
         self._present = present if follows else None
@@ -97,12 +101,31 @@ class Controller:
         self._paused.clear()
 
     def change_budget(self, budget: Budget) -> None:
-        """Use another budget from the next turn on. If the plan has more executors, the largest pools scale in then."""
-        goal = replace(self.goal, budget=budget)
-        plan = _within_total(self.plan, goal)
-        if plan != self.plan:
-            self._journal.adopt(self._plant.clock.now(), plan)
-        self.goal, self._plan = goal, plan
+        """Use another budget from the next turn on, as `change_goal` does."""
+        self.change_goal(budget=budget)
+
+    def change_goal(self, *, slas: Sequence[SLA] | None = None, budget: Budget | None = None) -> None:
+        """Use other SLAs or another budget from the next turn on, from any thread; what is left out stays.
+
+        The policy is made anew for the new goal and is shown the last observations. If the plan has more executors
+        than the budget allows, the pools scale in: first to their own bounds, then the largest. In the journal a new
+        run begins, with the new goal. A goal that cannot be is refused, and nothing changes.
+        """
+        with self._turning:
+            goal = replace(
+                self.goal,
+                slas=self.goal.slas if slas is None else tuple(slas),
+                budget=self.goal.budget if budget is None else budget,
+            )
+            policy = type(self._policy)(goal, self._policy.options)
+            check_made(policy)
+            show_again(policy, self._shown)
+            now_s = self._plant.clock.now()
+            plan = _within_total(_within_bounds(self.plan, goal), goal)
+            if plan != self.plan:
+                self._journal.adopt(now_s, plan)
+            self.goal, self._plan, self._policy = goal, plan, policy
+            self._journal.begin(self._run_record(now_s, len(self._shown)), plan)
 
     def stop(self) -> None:
         """End `run` after the present turn, from any thread. A stopped controller does not run again."""
@@ -125,6 +148,10 @@ class Controller:
 
     def turn(self) -> Turn:
         """Do one turn, and return it."""
+        with self._turning:
+            return self._turn()
+
+    def _turn(self) -> Turn:
         time_s = self._plant.clock.now()
         self._follow_present(time_s)
         measured = self._observer.observe(self._plan)
@@ -168,6 +195,7 @@ class Controller:
         pending = () if resumed is None else resumed.pending
         actions = [Action(each.revision, each.pool, min(each.accepted_s, now_s)) for each in pending]
         self._actions = ActionTracker(self.options.effect_window_s, self.options.action_timeout_s, actions)
+        self._settling = SettlingPools(self.options.action_timeout_s, self.options.start_timeout_s)
         self._journal.begin(self._run_record(now_s, len(recorded)), self._plan)
 
     def _follow_present(self, time_s: float) -> None:
@@ -213,7 +241,7 @@ class Controller:
 
     def _decide(self, time_s: float, measured: MeasuredSnapshot, settling: frozenset[PoolName]) -> Turn:
         """Ask the policy, and let the guards judge its decisions."""
-        blocked = self._actions.blocked(settling, time_s)
+        blocked = self._settling.blocked(settling, self._plan, measured.snapshot, time_s)
         observation = Observation(
             measured.snapshot, measured.measures, self._plan, blocked, self.goal.budget, measured.capabilities
         )
@@ -229,6 +257,7 @@ class Controller:
             last_action_s=self._last_action_s,
             paused=self.paused,
         )
+        self._shown.append(observation)
         verdicts, plan = arbitrate(self._ask(observation), context, measured.substream_loads)
         self._outcomes += self._actions.observe(measured.snapshot, measured.unsmoothed, settling, self._plan)
         return self._new_turn(
@@ -275,7 +304,9 @@ class Controller:
         self._problems.clear("journal")
         self._outcomes = self._outcomes[len(turn.outcomes) :]
         if accepted := turn.ruled(Ruling.ACCEPTED):
-            self._outcomes += self._actions.begin(_changed_pools(accepted, turn.plan), turn.time_s)
+            changed = _changed_pools(accepted, turn.plan)
+            self._outcomes += self._actions.begin(changed, turn.time_s)
+            self._settling.begin((pool for _, pool in changed), turn.time_s)
             self._plan, self._last_action_s, self._present = turn.plan, turn.time_s, None
         return turn
 

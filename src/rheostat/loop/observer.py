@@ -1,5 +1,6 @@
 """Plant observer: takes snapshots and measures them. What cannot be observed is reported as a problem, not raised."""
 
+from collections import deque
 from typing import NamedTuple
 
 from rheostat.capabilities import Capabilities
@@ -11,19 +12,26 @@ from rheostat.plan import Plan
 from rheostat.plant import Plant
 from rheostat.snapshot import Snapshot
 
+_LOADS_OVER_S = 10.0
+"""Over how long the loads of substreams are counted at least: in a short period most of them get nothing."""
+
 
 class MeasuredSnapshot(NamedTuple):
-    """A new snapshot, its measures (smoothed and not), what the plant can do, and the snapshot before."""
+    """A new snapshot, its measures (smoothed and not), what the plant can do, and an earlier snapshot."""
 
     snapshot: Snapshot
     measures: Measures
     unsmoothed: Measures
     capabilities: Capabilities
-    before: Snapshot | None
+    earlier: Snapshot | None
 
     def substream_loads(self) -> dict[OperatorName, list[float]]:
-        """Arrivals of each substream since the snapshot before, where they are known."""
-        return {} if self.before is None else substream_loads(self.before, self.snapshot)
+        """Arrivals of each substream since the earlier snapshot, where they are known, and one more.
+
+        So the quiet ones are spread over the executors as well.
+        """
+        loads = {} if self.earlier is None else substream_loads(self.earlier, self.snapshot)
+        return {operator: [load + 1.0 for load in each] for operator, each in loads.items()}
 
 
 class PlantObserver:
@@ -32,6 +40,7 @@ class PlantObserver:
     def __init__(self, plant: Plant, measurer: Measurer, problems: ProblemLog, last: Snapshot | None) -> None:
         self._plant, self._measurer, self._problems = plant, measurer, problems
         self._last = last
+        self._recent: deque[Snapshot] = deque([] if last is None else [last])
 
     def observe(self, plan: Plan) -> MeasuredSnapshot | None:
         """The plant under `plan`; None when there is nothing new."""
@@ -64,5 +73,9 @@ class PlantObserver:
             self._problems.failed("measure", error)
             return None
         self._problems.clear("measure")
-        before, self._last = self._last, snapshot
-        return MeasuredSnapshot(snapshot, measures, self._measurer.raw or measures, capabilities, before)
+        self._last = snapshot
+        while len(self._recent) > 1 and snapshot.time_s - self._recent[1].time_s >= _LOADS_OVER_S:
+            self._recent.popleft()
+        earlier = self._recent[0] if self._recent else None
+        self._recent.append(snapshot)
+        return MeasuredSnapshot(snapshot, measures, self._measurer.raw or measures, capabilities, earlier)

@@ -18,7 +18,8 @@ class LoopOptions:
     `period`: from one turn to the next. `cooldown`: the least time between two actions; "forever" only recommends, as
     `dry_run` does. `max_age`: a snapshot older than this is stale (three periods, unless given). `effect_window`: how
     long the effect of an action is measured once it is finished. `action_timeout`: how long an action that does not
-    finish blocks others on its pool. `history`: how many recorded observations a policy is shown after a restart.
+    finish blocks others on its pool. `start_timeout`: the same if only new executors are missing; failed ones block
+    nothing. `history`: how many recorded observations a policy is shown after a restart.
     """
 
     period_s: float
@@ -26,6 +27,7 @@ class LoopOptions:
     max_age_s: float
     effect_window_s: float
     action_timeout_s: float
+    start_timeout_s: float
     history: int
     dry_run: bool
 
@@ -37,6 +39,7 @@ class LoopOptions:
         max_age: Duration | None = None,
         effect_window: Duration = 0,
         action_timeout: Duration = "10m",
+        start_timeout: Duration = "1m",
         history: int = 360,
         dry_run: bool = False,
     ) -> None:
@@ -48,6 +51,7 @@ class LoopOptions:
         freeze(self, "max_age_s", 3 * self.period_s if max_age is None else positive_seconds(max_age, "max_age"))
         freeze(self, "effect_window_s", seconds(effect_window, "effect_window"))
         freeze(self, "action_timeout_s", positive_seconds(action_timeout, "action_timeout"))
+        freeze(self, "start_timeout_s", positive_seconds(start_timeout, "start_timeout"))
         freeze(self, "dry_run", dry_run or math.isinf(self.cooldown_s))
         if history < 0:
             raise ConfigError(f"history {history!r} must be a number of observations >= 0")

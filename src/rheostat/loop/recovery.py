@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from rheostat.decision import Decision
 from rheostat.journal.records import RecordedObservation
 from rheostat.measure.measurer import Measurer
@@ -14,6 +16,15 @@ def recover_state(policy: Policy, measurer: Measurer, recorded: Iterable[Recorde
     for each in recorded:
         try:
             decide_again(policy, measurer, each)
+        except Exception:
+            continue
+
+
+def show_again(policy: Policy, observations: Iterable[Observation]) -> None:
+    """Have `policy` decide on what another one was shown, within its own budget. Errors are ignored as above."""
+    for each in observations:
+        try:
+            policy.decide(msgspec.structs.replace(each, budget=policy.goal.budget))
         except Exception:
             continue
 

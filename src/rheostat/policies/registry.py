@@ -34,7 +34,7 @@ from rheostat.sla import Goal
 
 GROUP = "rheostat.policies"
 
-DEFAULT_POLICY = Drs.name
+DEFAULT_POLICY = Rheostat.name
 """The policy of `rheostat run`, `start`, `attach` and of scenarios that name none: it aims at the SLA."""
 
 _BUILT_IN: tuple[type[Policy], ...] = (

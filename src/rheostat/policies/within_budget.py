@@ -23,3 +23,18 @@ def within_budget(observation: Observation, wanted: Mapping[PoolName, float]) ->
         name = min((name for name in aims if sizes[name] < aims[name]), key=lambda name: sizes[name] / aims[name])
         sizes[name] += 1
     return sizes
+
+
+def shared_by_need(observation: Observation, needed: Mapping[PoolName, float]) -> dict[PoolName, int]:
+    """What these pools have, and what budget and cluster leave, in proportion to what each needs.
+
+    A pool may lose executors to one that has less of what it needs.
+    """
+    pools = {name: observation.pools[name] for name in needed}
+    aims = {name: pools[name].bounds.clamp(min(number, pools[name].useful)) for name, number in needed.items()}
+    sizes = {name: pool.bounds.least for name, pool in pools.items()}
+    room = min(sum(pool.size for pool in pools.values()) + observation.spare, sum(aims.values())) - sum(sizes.values())
+    for _ in range(max(0, math.floor(room))):
+        name = min((name for name in aims if sizes[name] < aims[name]), key=lambda name: sizes[name] / aims[name])
+        sizes[name] += 1
+    return sizes

@@ -12,7 +12,14 @@ from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import Batch, OperatorState, Snapshot
 from rheostat.topology import Operator, Source, Topology
 
-AS_PRINTED = {"arrivals": "measured", "margin": 0, "reallocation_cost": 0, "smoothing": "none", "model": "mmk"}
+AS_PRINTED = {
+    "arrivals": "measured",
+    "margin": 0,
+    "reallocation_cost": 0,
+    "smoothing": "none",
+    "model": "mmk",
+    "keep": 0,
+}
 """DRS as the paper has it, without what makes it fit for use."""
 
 

@@ -162,10 +162,30 @@ def test_in_a_shortage_the_newest_rate_counts_where_smoothing_still_hides_a_rise
     short = observe(AB, RATES, {"a": 3, "b": 2}, latency_s=NETWORK.expected_latency_s((3, 2)))
     policy = policy_for(TIGHT, t_m="1s")
     policy.decide(with_rows(short, 0, 10.0))
-    risen = policy.decide(with_rows(short, 15, 11.0))
-    assert sizes(risen) == min_processors(under_load(NETWORK, 1.5), 0.6).executors
-    fallen = policy.decide(with_rows(short, 20, 12.0))
+    risen = policy.decide(with_rows(short, 20, 11.0))
+    assert sizes(risen) == min_processors(under_load(NETWORK, 2.0), 0.6).executors
+    fallen = policy.decide(with_rows(short, 25, 12.0))
     assert sizes(fallen) == min_processors(NETWORK, 0.6).executors
+
+
+def test_a_rise_that_may_be_chance_does_not_count_as_growth():
+    short = observe(AB, RATES, {"a": 3, "b": 2}, latency_s=NETWORK.expected_latency_s((3, 2)))
+    policy = policy_for(TIGHT, t_m="1s")
+    policy.decide(with_rows(short, 0, 10.0))
+    assert sizes(policy.decide(with_rows(short, 15, 11.0))) == min_processors(NETWORK, 0.6).executors
+
+
+def test_executors_are_removed_once_fewer_have_been_enough_for_long_and_down_to_the_most_needed():
+    wanted, times_s = goal(AB, latency="1s"), (10.0, 20.0, 30.0, 40.0)
+    policy = policy_for(wanted, keep="30s")
+    decided = []
+    for time_s, factor in zip(times_s, (1.0, 1.2, 1.0, 1.0), strict=True):
+        rates = {name: (arrivals * factor, served) for name, (arrivals, served) in RATES.items()}
+        seen = observe(AB, rates, {"a": 9, "b": 8}, latency_s=0.1)
+        decided.append(policy.decide(with_rows(seen, None, time_s)))
+    assert not any(scaled(each) for each in decided[:3])
+    assert "but not for 30s yet: hold" in decided[0][0].reason
+    assert sum(sizes(decided[3])) == 7
 
 
 def test_where_records_are_counted_in_gulps_the_newest_rate_says_nothing():

@@ -17,7 +17,7 @@ def limits(wanted, **options):
 
 def test_the_goal_says_what_is_left_out():
     assert limits(goal(AB, latency="2s", total=12)) == DrsLimits(
-        k_max=12, t_max_s=2.0, t_min_s=pytest.approx(0.9), t_ra_s=0.0, t_m_s=0.0, cost_s=0.5
+        k_max=12, t_max_s=2.0, t_min_s=pytest.approx(0.9), t_ra_s=0.0, t_m_s=0.0, cost_s=0.5, keep_s=30.0
     )
 
 
@@ -47,7 +47,7 @@ def test_t_ra_may_be_forever():
 @pytest.mark.parametrize(
     ("wanted", "options", "words"),
     [
-        (goal(AB), {}, "drs needs an end-to-end SLA .* name another policy, for example 'threshold'"),
+        (goal(AB), {}, "drs needs an SLA, end to end or for operators .* name another policy, for example 'threshold'"),
         (goal(AB, latency="1s"), {"problem": "k_max"}, "drs needs k_max"),
         (goal(AB, total=4), {"problem": "t_max"}, "drs needs t_max"),
         (goal(AB, latency="1s"), {"t_min": "1s"}, "t_min 1s must be below t_max 1s"),

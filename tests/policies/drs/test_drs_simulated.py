@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from rheostat.experiments.scenario import Scenario, read_scenario
+from rheostat.experiments.scenario import Scenario, ScenarioFile, make_scenario, read_scenario
 from rheostat.experiments.simulate import simulate
 from rheostat.journal import Journal
 from rheostat.replay import replay
@@ -97,3 +98,56 @@ def test_it_holds_the_sla_through_a_spike_far_longer_than_thresholds_do():
     assert drs.success_rate > 0.9
     assert drs.success_rate > threshold.success_rate + 0.15
     assert drs.mean_latency_s < threshold.mean_latency_s / 3
+
+
+def flat(folder, load, **more):
+    """A constant load near a boundary between two numbers of executors."""
+    operator = {"name": "work", "inputs": ["in"], "executors": 5, "service": {"mean": "100ms"}, "queues": "shared"}
+    told = {
+        "name": "flat",
+        "duration": "5m",
+        "period": more.pop("period", "1s"),
+        "source": [{"name": "in", "load": load, "keys": {"zipf": 0.2, "keys": 1000}}],
+        "operator": [operator | more],
+        "sla": [{"latency": "1s", "window": "10s"}],
+        "budget": {"total": 40},
+    }
+    return make_scenario(msgspec.convert(told, ScenarioFile), folder)
+
+
+@pytest.mark.parametrize("load", [31, 36, 40])
+def test_a_constant_load_near_a_boundary_causes_few_actions(tmp_path, load):
+    """45 in five minutes, if executors are removed as soon as the model allows it."""
+    steady = flat(tmp_path, load)
+    result, as_printed = simulate(steady, "drs", seed=1), simulate(steady, "drs", {"keep": 0}, seed=1)
+    assert as_printed.decisions["scale"] > 40
+    assert result.decisions["scale"] < 10
+    assert result.success_rate > 0.99
+    assert result.mean_executors < as_printed.mean_executors + 1.4
+
+
+def test_a_keyed_operator_with_a_short_period_is_neither_oversized_nor_starved(tmp_path):
+    """In a tenth of a second most substreams get nothing: they must be spread over the new executors all the same."""
+    keyed = flat(tmp_path, 40, period="100ms", queues="own", key="k", substreams=64)
+    result = simulate(keyed, "drs", seed=1)
+    assert result.success_rate > 0.99
+    assert result.mean_executors < 12
+    assert result.decisions["scale"] < 25
+
+
+@pytest.mark.parametrize("with_end_to_end", [False, True])
+def test_the_sla_of_an_operator_is_served_with_no_more_than_it_needs(tmp_path, with_end_to_end):
+    """It was ignored: the whole budget of 16 was taken, and never returned."""
+    end_to_end = [{"latency": "5s", "window": "10s"}] if with_end_to_end else []
+    told = {
+        "name": "operator SLA",
+        "duration": "5m",
+        "period": "1s",
+        "source": [{"name": "in", "load": {"shape": "step", "steps": [[0, 10], [100, 40], [160, 10]]}}],
+        "operator": [{"name": "work", "inputs": ["in"], "service": {"mean": "100ms"}, "queues": "shared"}],
+        "sla": [{"latency": "500ms", "window": "10s", "operator": "work"}, *end_to_end],
+        "budget": {"total": 16},
+    }
+    result = simulate(make_scenario(msgspec.convert(told, ScenarioFile), tmp_path), "drs", seed=1)
+    assert result.operators["work"].success_rate > 0.85
+    assert result.mean_executors < 6

@@ -90,7 +90,7 @@ def test_a_seed_reaches_the_predictor() -> None:
 def test_the_level_says_how_seldom_the_input_planned_for_is_exceeded() -> None:
     mean, half, most = (
         sizes(planned(wavy(3 * TD_S), **told)[0])[0] or 0
-        for told in ({}, {"plan_for": "high", "level": 0.5}, {"plan_for": "high", "level": 0.999})
+        for told in ({"plan_for": "mean"}, {"plan_for": "high", "level": 0.5}, {"plan_for": "high", "level": 0.999})
     )
     assert mean < half < most
 

@@ -63,7 +63,7 @@ def test_a_full_node_does_not_hide_what_is_asked_of_it(executors_count):
     cluster = Cluster(rate=80.0, work_s=0.0005, io_s=0.004, executors_count=executors_count)
     policy = ra_stream(horizon="10m")
     used = []
-    for rate in (80.0, 220.0, 320.0, 80.0):
+    for rate in (80.0, 170.0, 320.0, 80.0):
         cluster.rate = rate
         run(policy, cluster, 40)
         used.append(cluster.nodes_used())

@@ -195,15 +195,27 @@ def test_a_failed_executor_is_waited_for_and_keeps_its_substreams():
     lab = Lab()
     lab.run([10] * 8, 4)
     lab.phases[1] = ExecutorPhase.FAILED
-    decision = lab.run([10] * 8, 10, settling=["count"])
-    assert decision == Hold(pool="count", reason="executor 1 has failed: hold until it is back")
+    decision = lab.run([10] * 8, 10)
+    assert isinstance(decision, Hold)
+    assert "all executors are good" in decision.reason
+    assert "fewer executors are not allowed" in decision.reason
+
+
+def test_the_others_are_treated_while_an_executor_is_down():
+    lab = Lab()
+    lab.run([10] * 8, 4)
+    lab.phases[1] = ExecutorPhase.FAILED
+    decision = lab.run([30] * 4 + [10] * 4, 10)
+    assert (decision.executors, decision.leaving) == (3, ())
+    [transfer] = decision.transfers
+    assert (transfer.source, transfer.target) == (0, 2)
 
 
 def test_a_failed_executor_that_does_not_come_back_is_replaced_and_no_substream_is_on_two():
     lab = Lab()
     lab.run([10] * 8, 4)
     lab.phases[1] = ExecutorPhase.FAILED
-    decision = lab.run([10] * 8, 3)
+    decision = lab.run([10] * 8, 62)
     assert (decision.executors, decision.leaving) == (2, (1,))
     after = lab.plan.after(decision)
     assert after.pool("count").executors == (0, 2)

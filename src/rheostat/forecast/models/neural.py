@@ -2,11 +2,16 @@
 
 from typing import ClassVar
 
+import numpy as np
+
 from rheostat.forecast.model import Floats, ForecastPath, extrapolated, rms, times
 from rheostat.forecast.models.perceptron import train
 
 _SEEDS = 2**32
 """The number of seeds of numpy's generator; larger seeds wrap around."""
+
+_CONSTANT = 1e-9
+"""The deviation, as a share of the mean, up to which samples are constant: there is nothing to scale and to learn."""
 
 
 class Neural:
@@ -26,7 +31,9 @@ class Neural:
 
     def predict(self, samples: Floats, horizon: int) -> ForecastPath:
         moments, future = times(samples, horizon)
-        centre, scale = float(samples.mean()), float(samples.std()) or 1.0
+        centre, scale = float(samples.mean()), float(samples.std())
+        if scale <= _CONSTANT * centre:
+            return ForecastPath(np.full(horizon, centre), np.zeros(horizon))
         past, coming = ((each - moments.mean()) / moments.std() for each in (moments, future))
         network = train(past, (samples - centre) / scale, self._seed)
         fitted, mean = (centre + scale * network.predict(each) for each in (past, coming))

@@ -14,13 +14,18 @@ from rheostat.forecast.models.holt_winters import HoltWinters
 from rheostat.forecast.models.regression import Linear
 from rheostat.forecast.models.seasonal_naive import SeasonalNaive
 
-_ORIGINS = 2
+_ORIGINS = 4
 """Points in the window from which the models forecast its end."""
+
+_BETTER = 0.5
+"""The error of another model over that of the first, the simplest, must be below this for it to be chosen: the least of
+several errors is low by chance, and the simple model loses least where nothing can be foreseen."""
 
 
 class Select:
     """Lets every candidate forecast the end of the window from what precedes it, and uses the one with the least
-    weighted error. An under-forecast counts `under` times as much as an over-forecast."""
+    weighted error, with a prior for the first one. An under-forecast counts `under` times as much as an
+    over-forecast."""
 
     name: ClassVar[str] = "select"
     summary: ClassVar[str] = "the model with the least recent error, where under-forecasts count more"
@@ -36,8 +41,12 @@ class Select:
         return self.chosen(samples, horizon).predict(samples, horizon)
 
     def chosen(self, samples: Floats, horizon: int) -> ForecastModel:
-        """The candidate to use after `samples`; at equal errors the first."""
-        return min(self._candidates, key=lambda each: self._recent_error(each, samples, horizon))
+        """The candidate to use after `samples`: the first, unless another one was much better."""
+        simple, *others = self._candidates
+        bound = _BETTER * self._recent_error(simple, samples, horizon)
+        errors = [(self._recent_error(each, samples, horizon), each) for each in others]
+        best = min(errors, key=lambda pair: pair[0], default=None)
+        return simple if best is None or best[0] >= bound else best[1]
 
     def _recent_error(self, candidate: ForecastModel, samples: Floats, horizon: int) -> float:
         reach = min(horizon, len(samples) // 3)

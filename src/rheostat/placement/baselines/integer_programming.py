@@ -51,7 +51,7 @@ def _one_place(problem: PlacementProblem) -> Any:
 
 
 def _capacity(problem: PlacementProblem) -> Any:
-    """Each resource at most 1, R at most T_over, slots: a row for each of them and each node."""
+    """R and each resource at most T_over, slots: a row for each of them and each node."""
     from scipy.optimize import LinearConstraint
     from scipy.sparse import csr_array, hstack, vstack
 
@@ -69,7 +69,7 @@ def _limits(problem: PlacementProblem, node: int) -> list[tuple[np.ndarray, floa
     """Amounts per task and their limit on `node`. A task above T_over leaves no room for another."""
     limits, shares = problem.limits, problem.graph.demands * problem.shares_per_unit[node]
     weighted = shares @ [limits.weights.cpu, limits.weights.memory, limits.weights.io]
-    amounts = [*((column, 1.0) for column in shares.T), (np.minimum(weighted, limits.over), limits.over)]
+    amounts = [(np.minimum(column, limits.over), limits.over) for column in (*shares.T, weighted)]
     slots = problem.nodes[node].slots
     return [*amounts, (problem.graph.sizes.astype(float), slots)] if np.isfinite(slots) else amounts
 

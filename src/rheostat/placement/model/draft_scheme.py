@@ -58,6 +58,10 @@ class DraftScheme:
         """R of the tasks on `node` (Ra-Stream eq. 6 and 10): its weighted utilisation."""
         return self._weighted(node, self._used[node])
 
+    def fullness(self, node: int) -> float:
+        """R of `node`, or its busiest resource if that is more: by this it is too empty or not."""
+        return max(self.requirement(node), *self.shares(node))
+
     def need(self, task: int, node: int) -> float:
         """R of one task, if it were on `node`."""
         return self._weighted(node, self._demands[task])
@@ -67,9 +71,10 @@ class DraftScheme:
         return [amount * unit for amount, unit in zip(self._used[node], self._per_unit[node], strict=True)]
 
     def fits(self, tasks: Iterable[int], node: int) -> bool:
-        """Whether `tasks` fit on `node` beside those there: R at most T_over, no resource above 1, a slot for each.
+        """Whether `tasks` fit on `node` beside those there: R and each resource at most T_over, a slot for each.
 
-        A single task may exceed T_over: it cannot be split further.
+        The paper bounds only R, which hides a full processor beside memory that nobody uses. A single task may exceed
+        T_over, up to the whole node: it cannot be split further.
         """
         used, count = list(self._used[node]), self._count[node]
         for task in tasks:
@@ -90,10 +95,10 @@ class DraftScheme:
         return found
 
     def _holds(self, node: int, used: Sequence[float], count: int) -> bool:
-        per_unit = self._per_unit[node]
-        if count > self._slots[node] or any(used[r] * per_unit[r] > 1 + SLACK for r in range(3)):
+        per_unit, most = self._per_unit[node], (1.0 if count <= 1 else self.problem.limits.over) + SLACK
+        if count > self._slots[node] or any(used[r] * per_unit[r] > most for r in range(3)):
             return False
-        return count <= 1 or self._weighted(node, used) <= self.problem.limits.over + SLACK
+        return count <= 1 or self._weighted(node, used) <= most
 
     def _weighted(self, node: int, amounts: Sequence[float]) -> float:
         weights, per_unit = self._weights, self._per_unit[node]

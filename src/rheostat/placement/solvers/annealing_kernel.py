@@ -192,7 +192,7 @@ def may_change(
     count = scheme.held[node] + size
     if count > room.slots[node]:
         return False
-    most = 1.0 + SLACK
+    most = (1.0 if count <= 1 else rules.over) + SLACK
     if (scheme.cpu[node] + cpu) * room.cpu[node] > most or (scheme.memory[node] + memory) * room.memory[node] > most:
         return False
     if (scheme.io[node] + io) * room.io[node] > most:

@@ -46,7 +46,8 @@ def fewest_conceivable(problem: PlacementProblem) -> int:
     graph, limits = problem.graph, problem.limits
     shares = graph.demands * problem.shares_per_unit.min(axis=0)
     weighted = np.minimum(shares @ [limits.weights.cpu, limits.weights.memory, limits.weights.io], limits.over)
-    bounds = [*shares.sum(axis=0), weighted.sum() / limits.over, graph.sizes.sum() / problem.slots.max()]
+    each = np.minimum(shares, limits.over).sum(axis=0) / limits.over
+    bounds = [*each, weighted.sum() / limits.over, graph.sizes.sum() / problem.slots.max()]
     return max(1, math.ceil(float(max(bounds)) - SLACK))
 
 

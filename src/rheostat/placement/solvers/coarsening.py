@@ -72,12 +72,12 @@ def _pairs(problem: PlacementProblem, rng: np.random.Generator, scheme: np.ndarr
 
 
 def _needs(problem: PlacementProblem) -> np.ndarray:
-    """The largest share of a typical node that each task takes: of a resource, of T_over, or of the slots."""
+    """The largest share of a typical node that each task takes: of T_over (R and each resource), or of the slots."""
     graph, limits = problem.graph, problem.limits
     shares = graph.demands * np.median(problem.shares_per_unit, axis=0)
     weighted = shares @ [limits.weights.cpu, limits.weights.memory, limits.weights.io] / limits.over
     slots = graph.sizes / np.median(problem.slots)
-    needs: np.ndarray = np.max([*shares.T, weighted, slots], axis=0)
+    needs: np.ndarray = np.max([*(shares.T / limits.over), weighted, slots], axis=0)
     return needs
 
 

@@ -35,8 +35,8 @@ def consolidate(problem: PlacementProblem, scheme: np.ndarray) -> np.ndarray:
 def _too_empty(draft: DraftScheme) -> list[int]:
     """The nodes in use below T_under, the emptiest first."""
     under = draft.problem.limits.under - SLACK
-    found = [node for node in draft.in_use if draft.requirement(node) < under]
-    return sorted(found, key=lambda node: (draft.requirement(node), node))
+    found = [node for node in draft.in_use if draft.fullness(node) < under]
+    return sorted(found, key=lambda node: (draft.fullness(node), node))
 
 
 def _push_out(draft: DraftScheme, node: int) -> None:
@@ -101,7 +101,7 @@ def _best_home(draft: DraftScheme, task: int, node: int) -> int | None:
 
 def _pull_in(draft: DraftScheme, node: int) -> None:
     """Fill a node up to T_under with the tasks that add least to the cut, from nodes that can spare them."""
-    while draft.requirement(node) < draft.problem.limits.under - SLACK:
+    while draft.fullness(node) < draft.problem.limits.under - SLACK:
         choices = [_price(draft, task, node) for task in range(len(draft.where)) if _can_spare(draft, task, node)]
         if not choices:
             return

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from rheostat.duration import human
+from rheostat.measure.unknown import total
 from rheostat.names import OperatorName, PoolName
 from rheostat.policies.dabs.options import DabsOptions
 from rheostat.policies.interval_timer import IntervalTimer
@@ -81,23 +82,42 @@ class Iteration:
 
 
 class IterationMonitor:
-    """Collects snapshots. While a pool is settling monitoring is off (DABS-Storm, footnote 3); it starts again then."""
+    """Collects snapshots. While a pool is settling monitoring is off (DABS-Storm, footnote 3); it starts again when the
+    backlog that the change has left is worked off, or no longer falls: what catches up is no trend. An iteration later
+    it starts in any case.
+    """
 
     def __init__(self, options: DabsOptions) -> None:
         self._options = options
         self._snapshots: deque[Snapshot] = deque(maxlen=options.samples + 1)
         self._timer = IntervalTimer(options.sample_s)
         self._sizes: dict[PoolName, tuple[int, ...]] | None = None
+        self._changed_s: float | None = None
+        self._queued: float | None = None
 
     def update(self, observation: Observation) -> None:
         """Add one more turn; every turn must be added."""
+        time_s = observation.snapshot.time_s
         sizes = {name: pool.executors for name, pool in observation.plan.pools.items()}
         if observation.settling or sizes != self._sizes:
             self._snapshots.clear()
             self._timer = IntervalTimer(self._options.sample_s)
+            self._changed_s = time_s if self._sizes is not None else None
         self._sizes = sizes
-        if not observation.settling and self._is_due(observation.snapshot.time_s):
+        catches_up = self._catches_up(observation)
+        if not observation.settling and not catches_up and self._is_due(time_s):
             self._snapshots.append(observation.snapshot)
+
+    def _catches_up(self, observation: Observation) -> bool:
+        """Whether the backlog has fallen since the last turn, and is more than arrives in a sample, after a change."""
+        before, self._queued = self._queued, total([each.queued for each in observation.measures.operators.values()])
+        if self._changed_s is None or observation.settling:
+            return False
+        if observation.snapshot.time_s - self._changed_s >= self._options.iteration_s or self._snapshots:
+            return False
+        rates = [each.arrival_rate for each in observation.measures.operators.values()]
+        few = (total(rates) or 0.0) * self._options.sample_s / max(1, len(rates))
+        return before is not None and self._queued is not None and few < self._queued < before
 
     def why_wait(self) -> str | None:
         """Why there is no complete iteration, or None."""

@@ -15,7 +15,11 @@ Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
 
 
 class DabsOptions(PolicyOptions, frozen=True, kw_only=True):
-    """Options of DABS-Storm. The paper gives neither Δ nor the reservations."""
+    """Options of DABS-Storm. The paper gives neither Δ nor the reservations nor α.
+
+    Equations 12 and 13 print λ where the text names α in ]0, 1]. With λ = 0.3 in its place a new size would at once be
+    too large for the working interval.
+    """
 
     sample: Annotated[
         Duration,
@@ -39,6 +43,13 @@ class DabsOptions(PolicyOptions, frozen=True, kw_only=True):
             "that is counted on for the coming load. Lower it if executors turn out slower than planned."
         ),
     ] = 0.3
+    alpha: Annotated[
+        Share,
+        Meta(
+            description="Share, above 0 and up to 1, of the reserved processor time of an executor that a new size is "
+            "planned with. Raise it to use fewer executors, lower it for more reserve."
+        ),
+    ] = 0.6
     beta: Annotated[
         Share,
         Meta(

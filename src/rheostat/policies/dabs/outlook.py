@@ -26,7 +26,7 @@ class ProcessorNeed:
     iteration_s: float
     usable: float
     reserved: float
-    weight: float
+    alpha: float
 
     @property
     def ideal(self) -> float:
@@ -35,14 +35,15 @@ class ProcessorNeed:
 
     @property
     def degree(self) -> int:
-        """The smallest k' with EstimInput / ResCapacity ≤ k' (eq. 12, which prints k; ResCapacity is eq. 13)."""
-        needed = self.work_s / (self.iteration_s * self.reserved * self.weight)
+        """The smallest k' with EstimInput / ResCapacity ≤ k' (eq. 12, which prints k; ResCapacity is eq. 13, which
+        prints λ for α)."""
+        needed = self.work_s / (self.iteration_s * self.reserved * self.alpha)
         return max(1, math.ceil(needed - _ROUNDING))
 
     def beyond(self, executors: int, beta: float) -> int | None:
         """The degree to change to when the ideal one leaves [βk, k]; None to hold.
 
-        A scale-in that reservations do not allow is none: λ weighs all of eq. 13 and only a part of eq. 7.
+        A scale-in that reservations do not allow is none.
         """
         if self.ideal > executors + _ROUNDING:
             return max(self.degree, executors + 1)
@@ -72,13 +73,21 @@ class OutlookEstimator:
         self._estimator = VolumeEstimator(topology, options)
         self._latencies_s: dict[OperatorName, float] = {}
 
-    def after(self, iteration: Iteration) -> "Outlook":
-        """What is expected after `iteration`; fails with `NotMeasuredError` if volumes were not measured."""
-        volumes = self._estimator.volumes(iteration)
+    def after(self, iteration: Iteration, sizes: Mapping[OperatorName, int]) -> "Outlook":
+        """What is expected after `iteration` of operators with these executors.
+
+        Fails with `NotMeasuredError` if volumes were not measured.
+        """
         for operator in self._topology.operators:
             if (completed := iteration.completed(operator)) > 0:
                 self._latencies_s[operator] = iteration.busy_s(operator) / completed
+        volumes = self._estimator.volumes(iteration, self._deliverable(sizes))
         return Outlook(iteration, volumes, dict(self._latencies_s), UsableCores(iteration), self._options)
+
+    def _deliverable(self, sizes: Mapping[OperatorName, int]) -> dict[OperatorName, float]:
+        """The records that each operator can process in an iteration with its executors, where that is known."""
+        iteration_s = self._options.iteration_s
+        return {name: sizes[name] * iteration_s / each_s for name, each_s in self._latencies_s.items() if each_s > 0}
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,7 @@ class Outlook:
         work_s = sum(self.volumes[name].expected * self._latency_s(name) for name in pool.operators)
         reserved = min(self.options.reserved(name) for name in pool.operators)
         usable = self._usable(pool, reserved)
-        need = ProcessorNeed(work_s, self.options.iteration_s, usable, reserved, self.options.weight)
+        need = ProcessorNeed(work_s, self.options.iteration_s, usable, reserved, self.options.alpha)
         return PoolNeed(sum(v.expected for v in here), sum(v.pending for v in here), need)
 
     def _usable(self, pool: PoolView, reserved: float) -> float:

@@ -4,7 +4,7 @@ Where a plant does not measure processor time, useful time is used instead; wher
 is taken to have a core of its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rheostat.decision import Decision
 from rheostat.describe import executors, resize
@@ -15,11 +15,15 @@ from rheostat.policies.dabs.outlook import OutlookEstimator, PoolNeed
 from rheostat.policies.observation import SETTLING, NotMeasuredError, Observation, PoolView
 from rheostat.policies.policy import Policy
 from rheostat.policies.regroup import regroups
+from rheostat.policies.within_budget import shared_by_need, within_budget
 from rheostat.sla import Goal
 from rheostat.snapshot import Snapshot
 
 _FULL_SHARE = 0.95
 """The share in use from which on memory or I/O is a bottleneck."""
+
+_ALIKE = 0.1
+"""In a shortage, sizes that differ by no more than this share, or by one, are as good as those that run."""
 
 
 class Dabs(Policy[DabsOptions]):
@@ -47,40 +51,62 @@ class Dabs(Policy[DabsOptions]):
         return self._judge_all(observation, self._monitor.iteration())
 
     def _judge_all(self, observation: Observation, iteration: Iteration) -> list[Decision]:
-        """Pool by pool, in the order of the plan, as far as the budget reaches."""
+        """Each pool by its need; where the budget does not reach, it is shared by need as well."""
+        sizes = {name: observation.plan.size(name) for name in self.goal.topology.operators}
         try:
-            outlook = self._outlooks.after(iteration)
+            outlook = self._outlooks.after(iteration, sizes)
         except NotMeasuredError as missing:
             return observation.hold_all(str(missing))
-
-        def judge(pool: PoolView, spare: float) -> Decision:
+        found: dict[PoolName, PoolNeed | str] = {}
+        for pool in observation.pools.values():
             try:
-                return self._judge(pool, outlook.of(pool), iteration, spare)
+                found[pool.name] = outlook.of(pool)
             except NotMeasuredError as missing:
-                return pool.hold(str(missing))
+                found[pool.name] = str(missing)
+        given = self._shared(observation, {name: each for name, each in found.items() if isinstance(each, PoolNeed)})
+        return [
+            pool.hold(each)
+            if isinstance(each := found[pool.name], str)
+            else self._decision(pool, each, iteration, given)
+            for pool in observation.pools.values()
+        ]
 
-        return observation.decide_each(judge)
+    def _shared(self, observation: Observation, needs: Mapping[PoolName, PoolNeed]) -> dict[PoolName, int]:
+        """The sizes that bounds and budget allow. In a shortage all that these pools have is shared by need."""
+        pools = observation.pools
+        beyond = {name: it.need.beyond(pools[name].size, self.options.beta) for name, it in needs.items()}
+        wanted = {name: beyond[name] or pools[name].size for name in needs}
+        if sum(number - pools[name].size for name, number in wanted.items()) <= observation.spare:
+            return within_budget(observation, wanted)
+        shared = shared_by_need(observation, {name: it.need.degree for name, it in needs.items()})
+        sizes = {name: pools[name].size for name in needs}
+        fits = all(it.need.work_s <= it.need.iteration_s * sizes[name] for name, it in needs.items())
+        alike = all(abs(shared[name] - size) <= max(1.0, _ALIKE * size) for name, size in sizes.items())
+        return sizes if fits and alike else shared
 
-    def _judge(self, pool: PoolView, it: PoolNeed, iteration: Iteration, spare: float) -> Decision:
-        expected = _expected(it)
+    def _decision(self, pool: PoolView, it: PoolNeed, iteration: Iteration, given: Mapping[PoolName, int]) -> Decision:
+        expected, allowed = _expected(it), given[pool.name]
         wanted = it.need.beyond(pool.size, self.options.beta)
         low = self.options.beta * pool.size
-        if wanted is None:
+        if allowed > pool.size and (limit := other_bottleneck(iteration.now, pool.name)):
+            return pool.hold(f"{expected} > {pool.size}, but {limit}: hold, more executors would not help")
+        if wanted is not None and allowed == pool.size:
+            return pool.hold(
+                f"{expected}, which needs {executors(wanted)}, but bounds and budget allow {pool.size}: hold"
+            )
+        if allowed == pool.size:
             fits = f"within [{low:.3g}, {pool.size}]"
             reserved = f"below {low:.3g}, but reservations need {executors(it.need.degree)}"
             reason = f"{expected}, {fits if it.need.ideal >= low else reserved}: hold"
             return pool.hold(reason, utilisation=it.utilisation(pool.size))
-        if wanted > pool.size and (limit := other_bottleneck(iteration.now, pool.name)):
-            return pool.hold(f"{expected} > {pool.size}, but {limit}: hold, more executors would not help")
-        allowed = pool.clamp(wanted, spare)
-        if allowed == pool.size:
-            return pool.hold(
-                f"{expected}, which needs {executors(wanted)}, but bounds and budget allow {pool.size}: hold"
-            )
         utilisation = it.utilisation(allowed)
         action = f"{resize(pool.size, allowed)}, expected utilisation {utilisation:.0%}"
-        reason = f"{expected}, outside [{low:.3g}, {pool.size}]: {action}"
-        return pool.scale(allowed, reason, utilisation=utilisation)
+        why = (
+            f"outside [{low:.3g}, {pool.size}]"
+            if wanted is not None
+            else "more than it needs while others lack executors"
+        )
+        return pool.scale(allowed, f"{expected}, {why}: {action}", utilisation=utilisation)
 
 
 def _expected(it: PoolNeed) -> str:

@@ -1,5 +1,6 @@
 """Volumes: the records that each operator has to process in the next iteration (DABS-Storm eq. 3 to 5)."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,12 +15,16 @@ from rheostat.topology import Stream, Topology
 
 @dataclass(frozen=True)
 class Volume:
-    """EstimInput of an operator and what it is made of; `parents` is None without parents."""
+    """EstimInput of an operator and what it is made of; `parents` is None without parents.
+
+    `passed_on` is what the operator can process of it: its children inherit no backlog beyond that.
+    """
 
     own: float
     parents: float | None
     pending: float
     expected: float
+    passed_on: float
 
 
 class VolumeEstimator:
@@ -30,20 +35,26 @@ class VolumeEstimator:
         self._order = _parents_first(topology)
         self._forecaster = Forecaster(BestFit())
 
-    def volumes(self, iteration: Iteration) -> dict[OperatorName, Volume]:
-        """By operator, in the order in which records flow."""
+    def volumes(
+        self, iteration: Iteration, deliverable: Mapping[OperatorName, float] | None = None
+    ) -> dict[OperatorName, Volume]:
+        """By operator, in the order in which records flow; `deliverable` is what each can process, if it is known."""
         found: dict[OperatorName, Volume] = {}
         for operator in self._order:
-            found[operator] = self._volume(operator, iteration, found)
+            most = (deliverable or {}).get(operator, math.inf)
+            found[operator] = self._volume(operator, iteration, found, most)
         return found
 
-    def _volume(self, operator: OperatorName, iteration: Iteration, found: Mapping[OperatorName, Volume]) -> Volume:
+    def _volume(
+        self, operator: OperatorName, iteration: Iteration, found: Mapping[OperatorName, Volume], most: float
+    ) -> Volume:
         rates = self._forecaster.forecast(iteration.arrival_rates(operator), self._options.samples)
         own = rates.total * self._options.sample_s
         parents = self._from_parents(operator, iteration, found)
         combine = max if self._options.combine == "max" else min
         pending = iteration.pending(operator)
-        return Volume(own, parents, pending, (own if parents is None else combine(own, parents)) + pending)
+        flow = own if parents is None else combine(own, parents)
+        return Volume(own, parents, pending, flow + pending, max(flow, min(flow + pending, most)))
 
     def _from_parents(
         self, operator: OperatorName, iteration: Iteration, found: Mapping[OperatorName, Volume]
@@ -58,7 +69,7 @@ class VolumeEstimator:
         """EstimOutput over one stream (eq. 4). What comes from a source, or around a loop, counts as it was last."""
         rows, producer = iteration.rows(stream.name, stream.consumer), OperatorName(stream.producer)
         if producer in found:
-            return found[producer].expected * _selectivity(stream, rows, iteration.completed(producer))
+            return found[producer].passed_on * _selectivity(stream, rows, iteration.completed(producer))
         if rows is None:
             known = producer in self._topology.operators
             rows = iteration.completed(producer) * stream.selectivity if known else 0.0

@@ -1,6 +1,7 @@
 """DRS-LB, a baseline of StreamSwitch (section 6): DRS sizes pools, StreamSwitch moves substreams between executors."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -38,7 +39,7 @@ class FollowSizes:
         if wanted < len(executors):
             return _diagnosis(ActionKind.SCALE_IN, scale_in(executors), executors, limits)
         if self._balances:
-            return diagnose(executors, limits, SizeLimits(allowed.new, more=False, fewer=False))
+            return diagnose(executors, limits, replace(allowed, more=False, fewer=False))
         return Diagnosis(limits.overall(executors), tuple(executors))
 
 

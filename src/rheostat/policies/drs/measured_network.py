@@ -22,6 +22,9 @@ from rheostat.topology import Topology
 
 _TURNS = 5
 
+_DEVIATIONS = 2.0
+"""Standard deviations of the arrivals of one turn from which on a difference counts as growth."""
+
 
 class NewestRate:
     """The rate at which records entered in the last turn, before any smoothing.
@@ -53,7 +56,8 @@ class MeasuredNetwork(msgspec.Struct, frozen=True):
     `running` has a network whose executors are trusted with a margin; `plain` is the one without.
     `idle` says that nothing arrives and nothing is queued anywhere; `held_s` is how long records are in the network by
     Little's law, from how many there are now; `growth` is the newest rate over the smoothed one; `most` is how many
-    executors budget and cluster allow these pools in all; `unmeasured` are the other pools, with what is not known.
+    executors budget and cluster allow these pools in all; `unmeasured` are the other pools, with what is not known;
+    `latencies_s` are those of the slowest operator of each pool.
     """
 
     running: ExecutorAllocation
@@ -65,6 +69,7 @@ class MeasuredNetwork(msgspec.Struct, frozen=True):
     growth: float = 1.0
     most: float = math.inf
     unmeasured: Mapping[PoolName, str] = {}
+    latencies_s: Mapping[PoolName, float] = {}
 
     @property
     def network(self) -> Network:
@@ -105,7 +110,7 @@ class NetworkMeasurer:
         network = Network(stations, self._external_rate(observation, stations))
         running = ExecutorAllocation(with_margin(network, self._options.margin), tuple(pool.size for pool in pools))
         held_s = _held_s(observation, pools, rates, network)
-        growth = (self._newest.rate or network.external_rate) / network.external_rate
+        growth = _growth(self._newest.rate, network.external_rate, observation.measures.interval_s)
         return MeasuredNetwork(
             running=running,
             plain=network,
@@ -116,6 +121,7 @@ class NetworkMeasurer:
             growth=growth,
             most=observation.most_executors - sum(observation.pools[name].size for name in unmeasured),
             unmeasured=unmeasured,
+            latencies_s=_latencies_s(observation),
         )
 
     def _external_rate(self, observation: Observation, stations: Iterable[Station]) -> float:
@@ -213,6 +219,22 @@ def _held_s(
         queued = sum(observation.measures.operators[name].queued or 0.0 for name in pool.operators)
         held += queued * station.model.arrival_rate / rate if rate else 0.0
     return held / network.external_rate
+
+
+def _latencies_s(observation: Observation) -> dict[PoolName, float]:
+    operators = observation.measures.operators
+    known = {
+        name: [latency_s for each in pool.operators if (latency_s := operators[each].latency_s) is not None]
+        for name, pool in observation.pools.items()
+    }
+    return {name: max(each) for name, each in known.items() if each}
+
+
+def _growth(newest: float | None, smoothed: float, interval_s: float) -> float:
+    """The newest rate over the smoothed one; 1 where the difference may be chance, by the number of arrivals."""
+    growth = (newest or smoothed) / smoothed
+    deviation = 1 / math.sqrt(smoothed * interval_s) if interval_s > 0 else 0.0
+    return growth if abs(growth - 1) > _DEVIATIONS * deviation else 1.0
 
 
 def _in_batches(observation: Observation, operators: Iterable[OperatorName]) -> bool:

@@ -8,11 +8,12 @@ import msgspec
 
 from rheostat.duration import Duration, human, positive_seconds, seconds
 from rheostat.errors import ConfigError
+from rheostat.names import OperatorName
 from rheostat.policies.policy import PolicyOptions, Smoothing
 from rheostat.sla import Goal
 
 FOREVER = "forever"
-_T_MIN_SHARE = 0.45
+T_MIN_SHARE = 0.45
 """T_min over T_max in the paper's experiments (450 and 1000 ms)."""
 
 Meta = msgspec.Meta
@@ -23,15 +24,15 @@ Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
     """Options of DRS. N_m, the sampling of records, is up to the plant.
 
-    The defaults are for use; `arrivals="measured"`, `sum_over="tuples"`, `surge=False`, `margin=0` and
-    `reallocation_cost=0` are the paper's.
+    The defaults are for use; `arrivals="measured"`, `sum_over="tuples"`, `surge=False`, `margin=0`,
+    `keep=0` and `reallocation_cost=0` are the paper's.
     """
 
     problem: Annotated[
         Literal["auto", "k_max", "t_max"],
         Meta(
             description='What is wanted: "t_max" (as few executors as keep the latency), "k_max" (the least '
-            'latency with a fixed number of executors), or "auto" (the first if there is an end-to-end SLA). Choose '
+            'latency with a fixed number of executors), or "auto" (the first if there is an SLA). Choose '
             '"k_max" if the executors are paid for anyway.'
         ),
     ] = "auto"
@@ -64,6 +65,14 @@ class DrsOptions(PolicyOptions, frozen=True, kw_only=True):
             "recommends and changes nothing. Raise it if actions are expensive, for example because of large state."
         ),
     ] = 0
+    keep: Annotated[
+        Duration,
+        Meta(
+            description="How long fewer executors must have been enough before any is removed, as a duration, and "
+            "how long after an action they stay as they are unless more are needed. Lengthen it if executors are "
+            "removed and soon needed again; 0 acts at once."
+        ),
+    ] = "30s"
     t_m: Annotated[
         Duration,
         Meta(
@@ -192,6 +201,7 @@ class DrsLimits:
     t_ra_s: float
     t_m_s: float
     cost_s: float
+    keep_s: float = 0.0
     surge: bool = True
     from_sla: bool = True
 
@@ -207,6 +217,7 @@ def limits_of(options: DrsOptions, goal: Goal) -> DrsLimits:
         t_ra_s=math.inf if options.t_ra == FOREVER else seconds(options.t_ra, "t_ra"),
         t_m_s=seconds(options.t_m, "t_m"),
         cost_s=seconds(options.reallocation_cost, "reallocation_cost"),
+        keep_s=seconds(options.keep, "keep"),
         surge=options.surge,
         from_sla=options.t_max is None,
     )
@@ -219,10 +230,11 @@ def _k_max(options: DrsOptions, goal: Goal) -> int | None:
         raise ConfigError(f"k_max {k_max} is below the {needed} executors that the operators need at least")
     if k_max is None and options.problem == "k_max":
         raise ConfigError("drs needs k_max for problem 'k_max': give it, or a budget's total")
-    if k_max is None and _sla_s(options, goal) is None:
+    if k_max is None and _sla_s(options, goal) is None and not operator_bounds_s(options, goal):
         raise ConfigError(
-            "drs needs an end-to-end SLA (or the option t_max), or a total number of executors (the budget's, or the "
-            "option k_max); without either, name another policy, for example 'threshold', which follows utilisation"
+            "drs needs an SLA, end to end or for operators (or the option t_max), or a total number of executors (the "
+            "budget's, or the option k_max); without either, name another policy, for example 'threshold', which "
+            "follows utilisation"
         )
     return k_max
 
@@ -242,8 +254,16 @@ def _sla_s(options: DrsOptions, goal: Goal) -> float | None:
     return None if goal.end_to_end is None else goal.end_to_end.latency_s
 
 
+def operator_bounds_s(options: DrsOptions, goal: Goal) -> dict[OperatorName, float]:
+    """The bounds that SLAs give to single operators; none where a fixed number of executors is wanted."""
+    if options.problem == "k_max":
+        return {}
+    slas = {name: goal.sla_of(name) for name in goal.topology.operators}
+    return {name: sla.latency_s for name, sla in slas.items() if sla is not None}
+
+
 def _t_min_s(options: DrsOptions, t_max_s: float) -> float:
-    t_min_s = _T_MIN_SHARE * t_max_s if options.t_min is None else seconds(options.t_min, "t_min")
+    t_min_s = T_MIN_SHARE * t_max_s if options.t_min is None else seconds(options.t_min, "t_min")
     if t_min_s >= t_max_s:
         raise ConfigError(f"t_min {human(t_min_s)} must be below t_max {human(t_max_s)}")
     return t_min_s

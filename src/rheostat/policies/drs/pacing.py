@@ -20,7 +20,7 @@ class Pacing:
         self._smoothed_over = periods_smoothed(smoothing)
         self._whole_periods: float = math.inf
         self._sizes: dict[PoolName, int] | None = None
-        self._settling = False
+        self._settling = self._acted = False
         self._now_s = self._action_s = 0.0
         self._decided_s = -math.inf
 
@@ -32,7 +32,7 @@ class Pacing:
         if self._sizes is None:
             self._action_s = time_s
         elif acted:
-            self._action_s = self._now_s
+            self._action_s, self._acted = self._now_s, True
         self._sizes, self._now_s = sizes, time_s
         self._settling = bool(observation.settling) and (acted or self._settling)
         self._whole_periods = -1 if acted or self._settling else self._whole_periods + 1
@@ -52,6 +52,15 @@ class Pacing:
             return "t_ra is forever, this is only a recommendation"
         wait_s = self._action_s + self._t_ra_s - self._now_s
         return f"t_ra of {human(self._t_ra_s)}, {human(wait_s)} left" if wait_s > _ROUNDING_S else None
+
+    def since_action_s(self) -> float:
+        """Since the last action; infinite before there was one."""
+        return self._now_s - self._action_s if self._acted else math.inf
+
+    @property
+    def now_s(self) -> float:
+        """The time of the last turn."""
+        return self._now_s
 
     def horizon_s(self, interval_s: float) -> float:
         """From an action now until the next possible one."""

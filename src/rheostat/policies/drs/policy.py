@@ -1,14 +1,16 @@
 """DRS: measure the network, correct the model, solve the allocation problem, and act if it is time."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rheostat.decision import Decision
 from rheostat.describe import executors, resize
 from rheostat.duration import human
+from rheostat.names import OperatorName
 from rheostat.policies.drs.correction import Correction, correction_named
 from rheostat.policies.drs.measured_network import MeasuredNetwork, NetworkMeasurer
-from rheostat.policies.drs.options import DrsOptions, limits_of
+from rheostat.policies.drs.operator_bounds import OperatorBounds
+from rheostat.policies.drs.options import DrsLimits, DrsOptions, limits_of, operator_bounds_s
 from rheostat.policies.drs.pacing import Pacing
 from rheostat.policies.drs.problems import AllocationProblem, FewestExecutors, LeastLatency, Proposal, Situation
 from rheostat.policies.observation import NotMeasuredError, Observation
@@ -30,7 +32,7 @@ class Drs(Policy[DrsOptions]):
         self._measurer = NetworkMeasurer(goal, self.options)
         self._correction = correction_named(self.options.correction)
         self._pacing = Pacing(limits.t_ra_s, limits.t_m_s, self.options.smoothing)
-        self._problem: AllocationProblem = LeastLatency(limits) if limits.t_max_s is None else FewestExecutors(limits)
+        self._problem = _problem(limits, operator_bounds_s(self.options, goal))
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool. Together they are one action."""
@@ -53,13 +55,24 @@ class Drs(Policy[DrsOptions]):
         estimate_s = measured.running.expected_latency_s()
         # What is measured is the latency of all pools: it says nothing about an estimate for some of them.
         line = self._correction.update(None if measured.unmeasured else measured.latency_s, estimate_s)
-        proposal = self._problem.solve(Situation(measured, line, self._pacing.horizon_s(interval_s)))
+        pacing = self._pacing
+        situation = Situation(
+            measured, line, pacing.horizon_s(interval_s), time_s=pacing.now_s, since_action_s=pacing.since_action_s()
+        )
+        proposal = self._problem.solve(situation)
         if proposal.wanted.executors == measured.running.executors:
             return _decisions(measured, proposal, proposal.why)
         reason = f"{proposal.why}: {_change(measured, proposal)}, {_prediction(proposal, line)}"
         if (wait := self._pacing.too_soon()) is not None:
             return _decisions(measured, Proposal(measured.running, proposal.why), f"{reason}; {wait}: hold")
         return _decisions(measured, proposal, reason)
+
+
+def _problem(limits: DrsLimits, bounds_s: Mapping[OperatorName, float]) -> AllocationProblem:
+    whole = None if limits.t_max_s is None else FewestExecutors(limits)
+    if bounds_s:
+        return OperatorBounds(bounds_s, limits, whole)
+    return whole or LeastLatency(limits)
 
 
 def _decisions(measured: MeasuredNetwork, proposal: Proposal, reason: str) -> list[Decision]:

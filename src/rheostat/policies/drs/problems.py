@@ -6,6 +6,7 @@ C, and those that arrive meanwhile by C/2 on average: over H seconds that is C·
 """
 
 import math
+from collections import deque
 from typing import Protocol
 
 import msgspec
@@ -36,6 +37,8 @@ class Situation(msgspec.Struct, frozen=True):
     measured: MeasuredNetwork
     line: Correction
     horizon_s: float
+    time_s: float = 0.0
+    since_action_s: float = math.inf
 
     @property
     def running(self) -> ExecutorAllocation:
@@ -108,7 +111,7 @@ class LeastLatency:
 
     def __init__(self, limits: DrsLimits) -> None:
         assert limits.k_max is not None
-        self._k_max, self._cost_s = limits.k_max, limits.cost_s
+        self._k_max, self._cost_s, self._keep_s = limits.k_max, limits.cost_s, limits.keep_s
 
     def solve(self, situation: Situation) -> Proposal:
         k_max = situation.within(self._k_max) or self._k_max
@@ -119,7 +122,35 @@ class LeastLatency:
             return Proposal(situation.running, f"{why}, which is what runs: hold")
         if situation.running.total() > k_max:
             return Proposal(wanted, f"{executors(situation.running.total())} run, k_max is {k_max}; {why}")
-        return _rearranged(situation, wanted, why, self._cost_s)
+        return _rearranged(situation, wanted, why, self._cost_s, self._keep_s)
+
+
+class ScaleInDelay:
+    """Executors are removed once fewer have been enough for `keep_s`, and then down to the most that were needed.
+
+    The paper removes them as soon as the model allows it. Under a constant load near a boundary between two numbers,
+    noise would remove and add the same executor again and again.
+    """
+
+    def __init__(self, keep_s: float) -> None:
+        self._keep_s = keep_s
+        self._since_s: float | None = None
+        self._needed: deque[tuple[float, ExecutorAllocation]] = deque()
+
+    def reset(self) -> None:
+        """The present executors are needed."""
+        self._since_s = None
+        self._needed.clear()
+
+    def needed(self, wanted: ExecutorAllocation, time_s: float) -> ExecutorAllocation | None:
+        """The most that were needed in the last `keep_s`, `wanted` now included; None before they have passed."""
+        self._since_s = time_s if self._since_s is None else self._since_s
+        self._needed.append((time_s, wanted))
+        while self._needed[0][0] < time_s - self._keep_s - 1e-9:
+            self._needed.popleft()
+        if time_s - self._since_s < self._keep_s - 1e-9:
+            return None
+        return max((each for _, each in self._needed), key=lambda each: each.total())
 
 
 class FewestExecutors:
@@ -130,15 +161,18 @@ class FewestExecutors:
         self._t_max_s, self._t_min_s = limits.t_max_s, limits.t_min_s
         self._limit = f"{'SLA' if limits.from_sla else 't_max'} {human(limits.t_max_s)}"
         self._k_max, self._cost_s, self._surge = limits.k_max, limits.cost_s, limits.surge
+        self._keep_s, self._delay = limits.keep_s, ScaleInDelay(limits.keep_s)
 
     def solve(self, situation: Situation) -> Proposal:
+        if situation.latency_s() <= self._t_max_s and not situation.overloaded():
+            if situation.measured_below(self._t_min_s):
+                return self._fewer(situation, f"{situation.described()} < t_min {human(self._t_min_s)}")
+            self._delay.reset()
+            return self._otherwise(situation, f"{situation.described()} <= {self._limit}")
+        self._delay.reset()
         if situation.latency_s() > self._t_max_s:
             return self._more(situation, f"{situation.described()} > {self._limit}")
-        if situation.overloaded():
-            return self._more(situation, f"{situation.described()}, but the load is more than the executors can serve")
-        if situation.measured_below(self._t_min_s):
-            return self._fewer(situation, f"{situation.described()} < t_min {human(self._t_min_s)}")
-        return self._otherwise(situation, f"{situation.described()} <= {self._limit}")
+        return self._more(situation, f"{situation.described()}, but the load is more than the executors can serve")
 
     def _more(self, situation: Situation, trigger: str) -> Proposal:
         """MinProcessors; never fewer than now while latency is too high."""
@@ -158,7 +192,7 @@ class FewestExecutors:
         if wanted.executors == running.executors:
             return Proposal(running, f"{trigger}; {why}, which is what runs: hold")
         if wanted.total() == total:
-            proposal = _rearranged(situation, wanted, why, self._cost_s)
+            proposal = _rearranged(situation, wanted, why, self._cost_s, 0.0)
             return msgspec.structs.replace(proposal, why=f"{trigger}; {proposal.why}")
         return Proposal(wanted, f"{trigger}; {why}")
 
@@ -167,7 +201,13 @@ class FewestExecutors:
         total = situation.running.total()
         wanted, why = self._least(situation.network, situation.line, situation.within(self._k_max))
         if wanted.total() >= total:
+            self._delay.reset()
             return self._otherwise(situation, f"{trigger}, but fewer executors would exceed {human(self._t_max_s)}")
+        needed = self._delay.needed(wanted, situation.time_s)
+        if needed is None:
+            return Proposal(situation.running, f"{trigger}; {why}, but not for {human(self._keep_s)} yet: hold")
+        if needed is not wanted:
+            wanted, why = needed, f"{executors(needed.total())} are the most needed in the last {human(self._keep_s)}"
         now_s, then_s = situation.latency_s(), situation.predicted_s(wanted)
         if unaffordable := why_not_affordable(now_s, then_s, self._t_max_s, self._cost_s, situation.horizon_s):
             return Proposal(situation.running, f"{trigger}, but {unaffordable}: hold")
@@ -182,7 +222,7 @@ class FewestExecutors:
             return Proposal(
                 situation.running, f"{trigger}; {why}, but no executor is removed before latency is measured: hold"
             )
-        proposal = _rearranged(situation, wanted, why, self._cost_s)
+        proposal = _rearranged(situation, wanted, why, self._cost_s, self._keep_s)
         return msgspec.structs.replace(proposal, why=f"{trigger}; {proposal.why}")
 
     def _least(self, network: Network, line: Correction, k_max: int | None) -> tuple[ExecutorAllocation, str]:
@@ -220,13 +260,18 @@ def best_division(network: Network, k_max: int) -> tuple[ExecutorAllocation, str
     return wanted, f"least latency for {executors(wanted.total())}, which can serve {share:.0%} of the load"
 
 
-def _rearranged(situation: Situation, wanted: ExecutorAllocation, why: str, cost_s: float) -> Proposal:
-    """`wanted`, if it is better than the present allocation by enough, or if that is outside the bounds."""
+def _rearranged(situation: Situation, wanted: ExecutorAllocation, why: str, cost_s: float, keep_s: float) -> Proposal:
+    """`wanted`, if it is better than the present allocation by enough, or if that is outside the bounds.
+
+    Where the present one can keep up, it stays for `keep_s`.
+    """
     if not _allowed(situation.running):
         return Proposal(wanted, f"the present sizes are outside the bounds; {why}")
     now_s, share = situation.latency_s(), situation.share_left(wanted)
     if share >= _SAME:
         return Proposal(situation.running, f"{why} would be no less than now: hold")
+    if share and situation.since_action_s < keep_s:
+        return Proposal(situation.running, f"{why}, but the last action was less than {human(keep_s)} ago: hold")
     if share and (unworthy := why_not_worth_it(now_s, share * now_s, cost_s, situation.horizon_s)):
         return Proposal(situation.running, f"{why}, but {unworthy}: hold")
     return Proposal(wanted, why)

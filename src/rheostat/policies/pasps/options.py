@@ -1,4 +1,5 @@
-"""Options of PA-SPS and PSPS. The defaults are the paper's (section 4.1.4), where all replicas are warm."""
+"""Options of PA-SPS and PSPS. The defaults are the paper's (section 4.1.4), where all replicas are warm;
+`keep` and `plan_for` hold the SLA under a load that is work for a whole number of executors."""
 
 from typing import Annotated, Literal
 
@@ -51,6 +52,13 @@ class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
             "starting executors takes too long."
         ),
     ] = None
+    keep: Annotated[
+        Duration,
+        Meta(
+            description="How long fewer executors must have been enough before any is removed, as a duration; 0, as in "
+            "the paper, removes them at once. Lengthen it if executors are removed and soon needed again."
+        ),
+    ] = "90s"
     headroom: Annotated[
         float,
         Meta(
@@ -82,6 +90,10 @@ class PspsOptions(PolicyOptions, frozen=True, kw_only=True):
     @property
     def sample_s(self) -> float:
         return positive_seconds(self.sample, "sample")
+
+    @property
+    def keep_s(self) -> float:
+        return seconds(self.keep, "keep")
 
     @property
     def steps(self) -> int:
@@ -116,9 +128,9 @@ class PaSpsOptions(PspsOptions, frozen=True, kw_only=True):
         Literal["mean", "high"],
         Meta(
             description='Which input to be ready for: "mean" (the expected one) or "high" (the upper bound of the '
-            'forecast). Choose "high" if a missed SLA costs more than spare executors.'
+            'forecast). Choose "mean", as in the paper, if spare executors cost more than a missed SLA.'
         ),
-    ] = "mean"
+    ] = "high"
     level: Annotated[
         float,
         Meta(

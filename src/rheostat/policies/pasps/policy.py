@@ -2,9 +2,11 @@
 
 import math
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Sequence
 from typing import TypeVar
 
+import msgspec
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -13,7 +15,7 @@ from rheostat.describe import resize
 from rheostat.duration import human, positive_seconds
 from rheostat.forecast import Forecast, Forecaster, make_model
 from rheostat.forecast.model import Floats
-from rheostat.names import OperatorName
+from rheostat.names import OperatorName, PoolName
 from rheostat.policies.expectation import Expectation
 from rheostat.policies.interval_timer import IntervalTimer
 from rheostat.policies.observation import SETTLING, Observation, PoolView
@@ -37,6 +39,7 @@ class ReplicasByForecast(Policy[AnyPspsOptions]):
         super().__init__(goal, options)
         self.expectation: Expectation | None = None
         self._forecaster = self._made_forecaster()
+        self._recent: dict[PoolName, deque[tuple[float, int]]] = {}
         self._timer = IntervalTimer(self.options.td_s)
         self._input = InputSamples(self.options.sample_s, self.options.samples)
         self._shares = StreamShares(goal.topology)
@@ -95,7 +98,10 @@ class ReplicasByForecast(Policy[AnyPspsOptions]):
         pools = list(observation.pools.values())
         loads = [self._load(pool, events) for pool in pools]
         needs = [self._need(pool, load) for pool, load in zip(pools, loads, strict=True)]
-        given = replicas_within_budget(needs, observation.most_executors)
+        time_s = observation.snapshot.time_s
+        kept = [self._kept(pool, need, time_s) for pool, need in zip(pools, needs, strict=True)]
+        scarce = sum(each.replicas for each in kept) > observation.most_executors
+        given = replicas_within_budget(needs if scarce else kept, observation.most_executors)
         return [self._decision(pool, load, count, why) for pool, load, count in zip(pools, loads, given, strict=True)]
 
     def _load(self, pool: PoolView, events: dict[OperatorName, float]) -> float | None:
@@ -107,6 +113,15 @@ class ReplicasByForecast(Policy[AnyPspsOptions]):
                 return None
             total += load(events[name], execution_time_s or 0.0, self.options.td_s)
         return total * (1 + self.options.headroom)
+
+    def _kept(self, pool: PoolView, need: ReplicaNeed, time_s: float) -> ReplicaNeed:
+        """`need`, with as many replicas as were needed at any time in the last `keep`, as far as they are there."""
+        recent = self._recent.setdefault(pool.name, deque([(time_s, pool.size)]))
+        recent.append((time_s, need.replicas))
+        while recent[0][0] < time_s - self.options.keep_s:
+            recent.popleft()
+        least = min(pool.size, max(replicas for _, replicas in recent), need.most)
+        return msgspec.structs.replace(need, least=max(need.least, int(least)))
 
     def _need(self, pool: PoolView, load: float | None) -> ReplicaNeed:
         """A pool whose work is not known needs what it has."""

@@ -91,4 +91,4 @@ def _beyond(placement: Placement) -> float:
     """How far beyond its limits each overloaded node is, summed up, in nodes."""
     draft, over = DraftScheme(placement.problem, placement.scheme), placement.problem.limits.over
     full = (node for node in draft.in_use if draft.overfull(node))
-    return sum(max(*draft.shares(node), draft.requirement(node) / over) - 1 for node in full)
+    return sum(draft.fullness(node) / over - 1 for node in full)

@@ -41,8 +41,8 @@ class Trigger:
         self._troubled = self._outside(now)
 
     def _outside(self, now: Placement) -> frozenset[str]:
-        """The nodes in use with a utilisation R outside [T_under, T_over], or with too little of some resource."""
+        """The nodes in use with a utilisation outside [T_under, T_over]: R, or the busiest resource if that is more."""
         under, over = self._limits.under, self._limits.over
-        lacking = {name for name, shares in now.utilisation.items() if max(shares) > 1}
-        outside = {name for name, share in now.weighted().items() if 0 < share < under or share > over}
-        return frozenset(lacking | outside)
+        weighted = now.weighted()
+        full = {name: max(weighted[name], *shares) for name, shares in now.utilisation.items()}
+        return frozenset(name for name, share in full.items() if 0 < share < under or share > over)

@@ -15,10 +15,18 @@ from rheostat.policies.streamswitch.model.executor import ExecutorModel, Health,
 from rheostat.policies.streamswitch.strategies.heavy_substreams import heaviest
 from rheostat.snapshot import ExecutorPhase
 
+_REPLACED_AFTER_S = 60.0
+"""How long a failed executor is waited for. Its substreams wait as well: they are nowhere else."""
+
 
 def decide(pool: PoolView, before: Sequence[ExecutorModel], diagnosis: Diagnosis, limits: Thresholds) -> Decision:
-    """One decision: substreams and the executors that come or go with them belong together."""
-    effect, reason = predicted(diagnosis.after), _reason(before, diagnosis, limits)
+    """One decision: substreams and the executors that come or go with them belong together.
+
+    `before` are the executors that serve: fewer than the pool has while some are missing.
+    """
+    size = pool.size + len(diagnosis.after) - len(before)
+    effect = msgspec.structs.replace(predicted(diagnosis.after), executors=size)
+    reason = _reason(before, diagnosis, limits, resize(pool.size, size))
     transfers = _transfers(diagnosis)
     if diagnosis.action is ActionKind.HOLD:
         return Hold(pool=pool.name, reason=reason, predicted=effect)
@@ -28,7 +36,7 @@ def decide(pool: PoolView, before: Sequence[ExecutorModel], diagnosis: Diagnosis
     leaving = tuple(each.id for each in before if each.id not in staying)
     return Scale(
         pool=pool.name,
-        executors=len(diagnosis.after),
+        executors=size,
         leaving=leaving,
         transfers=transfers,
         reason=reason,
@@ -44,24 +52,34 @@ def predicted(executors: Sequence[ExecutorModel]) -> Effect:
     return Effect(latency_s, load / sum(each.capacity.service_rate for each in executors), len(executors))
 
 
-def failed(pool: PoolView) -> list[int]:
-    """The executors of `pool` that are wanted but have failed."""
-    wanted = pool.plan.executors
-    return [each.id for each in pool.executors if each.phase is ExecutorPhase.FAILED and each.id in wanted]
-
-
-def replacement(pool: PoolView) -> Decision | None:
-    """New executors for those that have failed and did not come back before the action's timeout.
+class FailedExecutors:
+    """How long executors have been down, and new ones for those that do not come back.
 
     A failed executor keeps its number and its substreams in the plan, which the plant gives to the process that takes
     its place: no substream is ever on two executors (StreamSwitch 5, onExecutorFailed).
     """
-    gone = tuple(failed(pool))
-    if not gone:
-        return None
-    numbers = ", ".join(map(str, gone))
-    reason = f"executor {numbers} has failed and did not come back: replace it by a new executor"
-    return pool.scale(pool.size, reason, leaving=gone)
+
+    def __init__(self) -> None:
+        self._since_s: dict[tuple[PoolName, int], float] = {}
+
+    def update(self, pool: PoolView, time_s: float) -> None:
+        """Add one more turn of `pool`."""
+        down = [each.id for each in pool.executors if each.phase is ExecutorPhase.FAILED]
+        for number in pool.plan.executors:
+            if number in down:
+                self._since_s.setdefault((pool.name, number), time_s)
+            else:
+                self._since_s.pop((pool.name, number), None)
+
+    def replacement(self, pool: PoolView, time_s: float) -> Decision | None:
+        """New executors for those that have been down for too long; None if there are none."""
+        waited_s = {number: time_s - self._since_s.get((pool.name, number), time_s) for number in pool.plan.executors}
+        gone = tuple(number for number, down_s in waited_s.items() if down_s >= _REPLACED_AFTER_S)
+        if not gone:
+            return None
+        since = human(max(waited_s.values()))
+        reason = f"executor {', '.join(map(str, gone))} has been down for {since}: replace it by a new executor"
+        return pool.scale(pool.size, reason, leaving=gone)
 
 
 class HotSubstreams:
@@ -112,13 +130,13 @@ def _transfers(diagnosis: Diagnosis) -> tuple[Transfer, ...]:
     return () if strategy is None else (Transfer(strategy.substreams, strategy.source, strategy.target),)
 
 
-def _reason(before: Sequence[ExecutorModel], diagnosis: Diagnosis, limits: Thresholds) -> str:
+def _reason(before: Sequence[ExecutorModel], diagnosis: Diagnosis, limits: Thresholds, resized: str) -> str:
     alone = {each.id for each in diagnosis.overloaded_by_one}
     others = [each for each in before if each.id not in alone]
     state = [_state(others, diagnosis, limits)] if others else []
     if alone:
         state.append(f"executor {', '.join(map(str, sorted(alone)))} is overloaded by a single substream")
-    return f"{'; '.join(state)}: {_action(before, diagnosis)}"
+    return f"{'; '.join(state)}: {_action(diagnosis, resized)}"
 
 
 def _state(executors: Sequence[ExecutorModel], diagnosis: Diagnosis, limits: Thresholds) -> str:
@@ -131,11 +149,11 @@ def _state(executors: Sequence[ExecutorModel], diagnosis: Diagnosis, limits: Thr
     return f"{who} (latency {measured}, projected {projected})"
 
 
-def _action(before: Sequence[ExecutorModel], diagnosis: Diagnosis) -> str:
+def _action(diagnosis: Diagnosis, resized: str) -> str:
     """What is done, and what that should bring."""
     if diagnosis.action is ActionKind.HOLD:
         return "; ".join(part for part in ("hold", diagnosis.note) if part)
-    parts = [resize(len(before), len(diagnosis.after))] if diagnosis.action.scales else []
+    parts = [resized] if diagnosis.action.scales else []
     strategy = diagnosis.strategy
     if strategy is not None:
         count = len(strategy.substreams)

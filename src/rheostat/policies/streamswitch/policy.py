@@ -6,10 +6,12 @@ settling, and while the state of an operator is not known.
 
 The executors of a stateless operator, and of operators that share a pool, are taken to have equal shares of the load
 (see `diagnose.even`). An executor that has failed keeps its number and its substreams, and the plant replaces its
-process. If that takes longer than the timeout of an action, a new executor gets the substreams.
+process; meanwhile the others are diagnosed without it, and none leaves. After a minute a new executor gets the
+substreams.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from rheostat.decision import Decision, Scale
@@ -17,7 +19,7 @@ from rheostat.errors import ConfigError
 from rheostat.names import OperatorName, PoolName
 from rheostat.policies.observation import SETTLING, NotMeasuredError, Observation, PoolView
 from rheostat.policies.policy import Policy
-from rheostat.policies.streamswitch.decisions import HotSubstreams, decide, failed, replacement
+from rheostat.policies.streamswitch.decisions import FailedExecutors, HotSubstreams, decide
 from rheostat.policies.streamswitch.diagnose.even import diagnose_evenly
 from rheostat.policies.streamswitch.diagnose.keyed import ActionKind, Diagnosis, SizeLimits, diagnose
 from rheostat.policies.streamswitch.examine.examiner import ExaminedOperator
@@ -26,6 +28,7 @@ from rheostat.policies.streamswitch.examine.service_rates import ServiceRates
 from rheostat.policies.streamswitch.latency_bounds import LatencyBounds
 from rheostat.policies.streamswitch.model.capacity import Capacity
 from rheostat.policies.streamswitch.model.executor import ExecutorModel, Thresholds
+from rheostat.policies.streamswitch.move_costs import MoveCosts
 from rheostat.policies.streamswitch.options import StreamSwitchOptions
 from rheostat.policies.streamswitch.settings import thresholds
 from rheostat.sla import Goal
@@ -59,6 +62,8 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
         }
         self._service: dict[PoolName, ServiceRates] = {}
         self._hot_substreams = HotSubstreams()
+        self._failed = FailedExecutors()
+        self._move_costs: dict[PoolName, MoveCosts] = {}
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool."""
@@ -79,6 +84,10 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
             whole = observation.measures.operators[pool.operators[0]].service_rate if alone else None
             rates = self._service.setdefault(pool.name, ServiceRates(self.options.eta))
             rates.update(pool.executors, pool.plan.executors, whole)
+            self._failed.update(pool, snapshot.time_s)
+            if self._has_moves(pool):
+                costs = self._move_costs.setdefault(pool.name, MoveCosts())
+                costs.update(pool, plan.assignment[pool.operators[0]], snapshot.time_s)
         for monitor in self._monitors.values():
             monitor.update(snapshot, plan, self._turns)
         self._judge_bounds()
@@ -102,7 +111,9 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
     def _decide(self, pool: PoolView, observation: Observation, spare: float) -> Decision:
         try:
             self._check(pool)
-            return replacement(pool) or self._diagnosed(pool, observation, spare)
+            return self._failed.replacement(pool, observation.snapshot.time_s) or self._diagnosed(
+                pool, observation, spare
+            )
         except NotMeasuredError as reason:
             return pool.hold(str(reason))
         except ConfigError as error:
@@ -111,24 +122,23 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
     def _check(self, pool: PoolView) -> None:
         """Raise what keeps the pool's operators from being diagnosed now."""
         if pool.settling:
-            gone = ", ".join(map(str, failed(pool)))
-            raise NotMeasuredError(f"executor {gone} has failed: hold until it is back" if gone else SETTLING)
+            raise NotMeasuredError(SETTLING)
         if self._turns.period_s is None:
             raise NotMeasuredError("rates are not known at the first turn: hold")
         for name in pool.operators:
             self._monitors[name].check()
 
     def _diagnosed(self, pool: PoolView, observation: Observation, spare: float) -> Decision:
-        operator, numbers = pool.operators[0], pool.plan.executors
+        operator, numbers = pool.operators[0], _serving(pool)
         limits = self._limits(pool)
         allowed = _size_limits(pool, spare)
         monitor = self._monitors[operator]
         costs_s = [self._monitors[name].batch_cost_s for name in pool.operators]
         cost_s = max((cost_s for cost_s in costs_s if cost_s is not None), default=None)
         capacity = partial(self._capacity, pool.name, cost_s)
-        if len(pool.operators) == 1 and self.goal.topology.operators[operator].keyed:
+        if self._has_moves(pool):
             executors = keyed_executors(numbers, observation.plan.assignment[operator], monitor.examined, capacity)
-            diagnosis = self._diagnose(pool.name, executors, limits, allowed)
+            diagnosis = self._with_moves(pool, executors, limits, allowed)
         else:
             executors = even_executors(numbers, [self._monitors[name].examined for name in pool.operators], capacity)
             diagnosis = diagnose_evenly(executors, limits, allowed, monitor.costs.at)
@@ -137,9 +147,23 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
         decision = decide(pool, executors, diagnosis, limits)
         return self._hot_substreams.explained(decision, pool.name, executors, diagnosis, limits)
 
+    def _has_moves(self, pool: PoolView) -> bool:
+        return len(pool.operators) == 1 and self.goal.topology.operators[pool.operators[0]].keyed
+
+    def _with_moves(
+        self, pool: PoolView, executors: Sequence[ExecutorModel], limits: Thresholds, allowed: SizeLimits
+    ) -> Diagnosis:
+        """What a pool with one keyed operator needs, moves that are worth their cost included."""
+        operator, costs = pool.operators[0], self._move_costs[pool.name]
+        costs.loaded(executors)
+        window_s = self._bounds.window_s(operator)
+        executors = [replace(each, pause_s=costs.pause_s(each.id, window_s)) for each in executors]
+        return self._diagnose(pool.name, executors, limits, replace(allowed, moves=costs.terms(window_s)))
+
     def _limits(self, pool: PoolView) -> Thresholds:
         """The tightest of the operators that share the pool."""
-        rate = sum(self._rate(pool.name, number) for number in pool.plan.executors) / pool.size
+        numbers = _serving(pool)
+        rate = sum(self._rate(pool.name, number) for number in numbers) / len(numbers)
         found: list[Thresholds] = []
         for name in pool.operators:
             if (latency_s := self._bounds.latency_s(name)) is not None:
@@ -159,19 +183,28 @@ class StreamSwitch(Policy[StreamSwitchOptions]):
         return rate
 
 
+def _serving(pool: PoolView) -> tuple[int, ...]:
+    """The executors of the plan that serve; all of them where the plant does not say, or none does."""
+    active = {executor.id for executor in pool.active}
+    return tuple(number for number in pool.plan.executors if number in active) or pool.plan.executors
+
+
 def _size_limits(pool: PoolView, spare: float) -> SizeLimits:
+    """None may leave while another is missing: its share of the load comes back with it."""
     more = pool.size < pool.bounds.most and spare >= 1
-    return SizeLimits(pool.plan.next_executor, more=more, fewer=pool.size > pool.bounds.least)
+    fewer = pool.size > pool.bounds.least and len(_serving(pool)) == pool.size
+    return SizeLimits(pool.plan.next_executor, more=more, fewer=fewer)
 
 
 def keyed_executors(
     numbers: Sequence[int], assignment: Sequence[int], state: ExaminedOperator, capacity: CapacityOf
 ) -> list[ExecutorModel]:
-    """Each with its substreams by `assignment`, which is what runs when the pool is not settling."""
+    """Each of `numbers` with its substreams by `assignment`, which is what runs when the pool is not settling."""
     substreams = state.substreams()
     owned: dict[int, list[int]] = {number: [] for number in numbers}
     for index, number in enumerate(assignment):
-        owned[number].append(index)
+        if number in owned:
+            owned[number].append(index)
     return [
         ExecutorModel.serving(
             number, capacity(number), [substreams[index] for index in indices], state.latency_s(number, indices)

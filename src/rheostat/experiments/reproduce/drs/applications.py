@@ -19,6 +19,7 @@ AS_PUBLISHED: dict[str, Any] = {
     "surge": False,
     "margin": 0,
     "reallocation_cost": 0,
+    "keep": 0,
 }
 """DRS as published: no margin, no cost of an action, arrivals as measured."""
 

@@ -47,7 +47,7 @@ def run(
     app: PaspsApplication, printed: Mapping[str, Printed], effort: Effort, progress: Progress
 ) -> ReproductionResult:
     cases = {
-        name: Case(app.scenario(effort), "pa-sps", {"predictor": model})
+        name: Case(app.scenario(effort), "pa-sps", {"predictor": model, "plan_for": "mean", "keep": 0})
         for name, model in (PREDICTORS | OTHERS).items()
     }
     found = {name: metrics_of(app, results) for name, results in sweep(cases, effort, progress).items()}

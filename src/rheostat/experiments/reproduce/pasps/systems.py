@@ -36,7 +36,7 @@ TABLE_5 = {
 
 
 def pa_sps(app: PaspsApplication, effort: Effort) -> Case:
-    return Case(app.scenario(effort), "pa-sps", {"predictor": "ann"})
+    return Case(app.scenario(effort), "pa-sps", {"predictor": "ann", "plan_for": "mean", "keep": 0})
 
 
 def fixed(app: PaspsApplication, effort: Effort, replicas: int) -> Case:
@@ -90,7 +90,7 @@ def table_3(effort: Effort, progress: Progress) -> ReproductionResult:
 def table_4(effort: Effort, progress: Progress) -> ReproductionResult:
     cases = {
         "PA-SPS": pa_sps(TWITTER, effort),
-        "PSPS": Case(TWITTER.scenario(effort), "psps"),
+        "PSPS": Case(TWITTER.scenario(effort), "psps", {"keep": 0}),
         "DABS": dabs(TWITTER, effort, RESTART),
         "DABS without restarts": dabs(TWITTER, effort, None),
     }

@@ -11,6 +11,7 @@ _DRS: dict[str, Any] = SWITCH | {
     "problem": "t_max",
     "model": "mmk",
     "reallocation_cost": 0,
+    "keep": 0,
     "surge": False,
     "substreams": "switched",
 }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from rheostat.policies.streamswitch.model.executor import ExecutorModel, Health, Thresholds
+from rheostat.policies.streamswitch.model.move_terms import FREE_MOVES, MoveTerms
 from rheostat.policies.streamswitch.strategies.balance import balance, scale_out
 from rheostat.policies.streamswitch.strategies.heavy_substreams import (
     make_room,
@@ -31,11 +32,13 @@ class ActionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SizeLimits:
-    """Whether bounds and budget allow one executor more or fewer, and the number a new one would have."""
+    """Whether bounds and budget allow one executor more or fewer, and the number a new one would have; and what moves
+    between executors have to bring."""
 
     new: int
     more: bool = True
     fewer: bool = True
+    moves: MoveTerms = FREE_MOVES
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,10 @@ def _scale_out(executors: Sequence[ExecutorModel], limits: Thresholds, allowed: 
     if not enough and wider and allowed.more:
         return ActionKind.SCALE_OUT, wider, ""
     if spread:
-        return ActionKind.REBALANCE, spread, "" if enough else "one more executor is needed but not allowed"
+        note = "" if enough else "one more executor is needed but not allowed"
+        if (unworthy := allowed.moves.why_not(spread, source, executors, cures=enough)) is not None:
+            return ActionKind.HOLD, None, "; ".join(part for part in (note, unworthy) if part)
+        return ActionKind.REBALANCE, spread, note
     return ActionKind.HOLD, None, "one more executor is not allowed" if wider else "no move of substreams helps"
 
 

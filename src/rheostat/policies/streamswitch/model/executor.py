@@ -19,13 +19,15 @@ class Substream(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class ExecutorModel:
-    """`latency_s` is l_i. An executor of a stateless operator has no substreams, only its share of the arrivals."""
+    """`latency_s` is l_i, of which the pause of the last move made `pause_s` at most. An executor of a stateless
+    operator has no substreams, only its share of the arrivals."""
 
     id: int
     capacity: Capacity
     arrival_rate: float
     latency_s: float = 0.0
     substreams: tuple[Substream, ...] = ()
+    pause_s: float = 0.0
     stress: Stress = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -75,12 +77,11 @@ class Thresholds:
     latency_s: float
 
     def health(self, executor: ExecutorModel) -> Health:
-        """Severe when both are exceeded, good when neither is."""
-        alarmed = executor.latency_s > self.alert_s
+        """Severe when both are exceeded, good when neither is. A pause alone makes no executor severe."""
         exceeded = executor.projected_s > self.latency_s
-        if alarmed and exceeded:
+        if exceeded and executor.latency_s - executor.pause_s > self.alert_s:
             return Health.SEVERE
-        return Health.MODERATE if alarmed or exceeded else Health.GOOD
+        return Health.MODERATE if exceeded or executor.latency_s > self.alert_s else Health.GOOD
 
     def overall(self, executors: Iterable[ExecutorModel]) -> Health:
         """Severe if any executor is, good if all are."""

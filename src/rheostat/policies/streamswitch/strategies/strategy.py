@@ -32,4 +32,4 @@ class Strategy:
 
 
 def _new(number: int, source: ExecutorModel) -> ExecutorModel:
-    return replace(source, id=number, arrival_rate=0.0, latency_s=0.0, substreams=())
+    return replace(source, id=number, arrival_rate=0.0, latency_s=0.0, substreams=(), pause_s=0.0)

@@ -32,12 +32,14 @@ def _read(s: EngineState, operator: int) -> None:
     """An interval ends: read each executor's utilisation and service time over it."""
     it = at(s.operators, operator)
     elapsed = s.world.now - it.interval_start
+    usual = _usual(s, operator, elapsed)
     for position in range(it.servers):
         executor = server(s, operator, position)
         task, row = task_of(s, operator, executor), at(s.executors, executor)
         busy = row.busy_s if row.current == NONE else row.busy_s + s.world.now - row.started
         done = row.completed - task.mark_completed
-        task.used = (busy - task.mark_busy_s) / elapsed
+        is_new = task.mark_busy_s == 0.0 and task.mark_completed == 0
+        task.used = usual if is_new and usual >= 0.0 else (busy - task.mark_busy_s) / elapsed
         if done > 0:
             task.step = (busy - task.mark_busy_s) / done / it.interval_s
         task.mark_busy_s = busy
@@ -47,23 +49,43 @@ def _read(s: EngineState, operator: int) -> None:
 
 
 @jit
+def _usual(s: EngineState, operator: int, elapsed: float) -> float:
+    """The mean utilisation of the executors that were read before; -1 where there are none."""
+    total, known = 0.0, 0
+    for position in range(at(s.operators, operator).servers):
+        executor = server(s, operator, position)
+        task, row = task_of(s, operator, executor), at(s.executors, executor)
+        if task.mark_busy_s > 0.0 or task.mark_completed > 0:
+            busy = row.busy_s if row.current == NONE else row.busy_s + s.world.now - row.started
+            total += (busy - task.mark_busy_s) / elapsed
+            known += 1
+    return total / known if known > 0 else -1.0
+
+
+@jit
 def resized(s: EngineState, operator: int) -> None:
-    """Executors started or stopped serving; a new one counts as idle, and as fast as the others until measured."""
+    """Executors started or stopped serving; a new one counts as busy and as fast as the others until measured."""
     _fill_in(s, operator)
 
 
 @jit
 def _fill_in(s: EngineState, operator: int) -> None:
-    """Assume the mean of the known service times for executors whose service time is not known."""
+    """Assume the means of the known service times and utilisations where they are not known.
+
+    A new executor that counted as idle would get everything until it is as busy as the others, all at once.
+    """
     it = at(s.operators, operator)
-    total, known = 0.0, 0
+    total, used, known = 0.0, 0.0, 0
     for position in range(it.servers):
-        step = task_of(s, operator, server(s, operator, position)).step
-        total += step
-        known += step > 0.0
+        task = task_of(s, operator, server(s, operator, position))
+        if task.step > 0.0:
+            total += task.step
+            used += task.used
+            known += 1
     for position in range(it.servers):
         task = task_of(s, operator, server(s, operator, position))
         if known == 0:
             task.used = 0.0
         elif task.step == 0.0:
             task.step = total / known
+            task.used = used / known
