@@ -13,7 +13,7 @@ demo: $(STAMP)  ## Watch Rheostat hold an SLA while the load rises, spikes and f
 	$(BIN)/rheostat demo
 
 test: $(STAMP)  ## The tests that CI runs, in two processes: one has the Spark cluster
-	$(BIN)/pytest -m "not slow" --numprocesses 2 --dist loadgroup
+	$(BIN)/pytest -m "not slow" --numprocesses 2
 
 test-all: $(STAMP)  ## Every test, the slow ones too
 	$(BIN)/pytest

@@ -2,8 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,13 +21,20 @@ _MOST_EXECUTORS_LEFT_OVER = 4
 """Of eight slots: the others are free for the tests of the next module."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests may run in several processes: those of a module stay together, and so do those with the Spark session."""
-    for item in items:
-        path = item.path.relative_to(Path(__file__).parent)
-        shares_session = item.get_closest_marker("spark") and path.parts[0] in ("spark", "contract")
-        shared = shares_session and "exactly_once" not in path.parts
-        item.add_marker(pytest.mark.xdist_group("spark" if shared else str(path)))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Several processes: tests of a module stay together, and those with the one Spark session in one process."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByModule(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            module = nodeid.partition("::")[0]
+            shares_session = (
+                module.startswith(("tests/spark/", "tests/contract/test_plants.py")) and "exactly_once" not in module
+            )
+            return "spark" if shares_session else module
+
+    return ByModule(config, log)
 
 
 @pytest.fixture(scope="session")

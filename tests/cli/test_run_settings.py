@@ -39,7 +39,12 @@ def file(tmp_path: Path) -> Path:
 def test_a_file_gives_settings_and_the_rest_has_defaults(file: Path) -> None:
     settings = merged_settings(file, {})
     assert (settings.app, settings.sla, settings.for_, settings.max_executors) == ("words.py", "5s/30s", "10m", 6)
-    assert (settings.policy, settings.dir, settings.period, settings.dry_run) == ("rheostat", "rheostat-run", "2s", False)
+    assert (settings.policy, settings.dir, settings.period, settings.dry_run) == (
+        "rheostat",
+        "rheostat-run",
+        "2s",
+        False,
+    )
     assert settings.executors == {"split": 2}
     assert settings.spark_settings == {
         "spark.executor.memory": "1g",

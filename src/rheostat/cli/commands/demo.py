@@ -15,7 +15,7 @@ from rheostat.cli.run_history import RunHistory
 from rheostat.duration import human, positive_seconds
 from rheostat.loop.options import LoopOptions
 from rheostat.plan import Plan
-from rheostat.policies.registry import make_options, policy_class
+from rheostat.policies.registry import DEFAULT_POLICY, make_options, policy_class
 from rheostat.sla import SLA, Budget
 from rheostat.spark.processes.driver_output import spark_output_to
 
@@ -34,8 +34,8 @@ _POLL_S = 0.2
 
 
 def demo(
-    policy: Annotated[str, typer.Option(help="Policy name; `rheostat policies` lists them.")] = "drs",
-    sla: Annotated[str, typer.Option(help="Latency and window of the SLA.")] = "8s/30s",
+    policy: Annotated[str, typer.Option(help="Policy name; `rheostat policies` lists them.")] = DEFAULT_POLICY,
+    sla: Annotated[str, typer.Option(help="Latency and window of the SLA.")] = "5s/30s",
     for_: Annotated[str, typer.Option("--for", help="How long to run.")] = "3m",
     picture: Annotated[Path, typer.Option(help="File for the picture of the run.")] = Path("rheostat-demo.png"),
 ) -> None:
