@@ -123,6 +123,17 @@ def test_a_backlog_is_drained_with_what_is_added_until_executors_serve():
     assert sizing.for_backlog("work", Snapshot(0.0, (OperatorState("work", queued=100),)), 4.0) == 0
 
 
+def test_executors_that_hardly_help_are_not_paid_for_where_the_sla_is_out_of_reach():
+    cost = cost_of(0.02, 0.5)
+    cost.trigger_s = 12.0
+    sizing = sizing_of({"work": cost}, {"work": 50.0}, most=20)
+    latencies_s = [sizing.latency_s({"work": size}) for size in range(1, 21)]
+    assert min(latencies_s) > 5.0
+    size = sizing.steady(4.0)["work"]
+    assert latencies_s[size - 1] < 1.2 * min(latencies_s)
+    assert size < 10
+
+
 def test_records_that_wait_for_the_trigger_are_no_backlog():
     cost = cost_of(0.02, 0.5)
     cost.trigger_s = 12.0

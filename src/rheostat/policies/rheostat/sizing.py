@@ -16,6 +16,9 @@ _BUSY = 0.93
 _LEAST_GAIN = 0.01
 """An executor that shortens the latency by a smaller share is not worth it."""
 
+_LEAST_GAIN_OUT_OF_REACH = 0.03
+"""The same where no number of executors keeps the SLA."""
+
 _WAITING_FOR_TRIGGER = 2.0
 """Records of so many trigger intervals are there when a batch is nearly done: no executor could have served them."""
 
@@ -76,6 +79,8 @@ class Sizing:
         Executors are added one by one where they shorten the latency most.
         """
         sizes = {pool: self._not_overloaded(pool) for pool in self.pools}
+        is_in_reach = self.latency_s({pool: self.most(pool) for pool in self.pools}) <= latency_s
+        least_gain = _LEAST_GAIN if is_in_reach else _LEAST_GAIN_OUT_OF_REACH
         while (now_s := self.latency_s(sizes)) > latency_s:
             gains = {
                 pool: now_s - self.latency_s({**sizes, pool: size + 1})
@@ -83,7 +88,7 @@ class Sizing:
                 if size < self.most(pool)
             }
             best = max(gains, key=gains.__getitem__, default=None)
-            if best is None or not gains[best] > _LEAST_GAIN * now_s:
+            if best is None or not gains[best] > least_gain * now_s:
                 break
             sizes[best] += 1
         return sizes
