@@ -239,7 +239,7 @@ def test_the_first_pipeline_leads_from_nothing_to_exact_results(tmp_path: Path) 
     rows = re.findall(r"^sensor-\d+ +(\d+) ", run_shell(results, tmp_path), re.MULTILINE)
     assert len(rows) == 20
     assert sum(map(int, rows)) == 500 * len(list((tmp_path / "readings").glob("*.txt")))
-    assert "policy drs, SLA 5s over 30s" in run_shell(decisions, tmp_path)
+    assert "policy rheostat, SLA 5s over 30s" in run_shell(decisions, tmp_path)
 
 
 def test_the_first_pipeline_is_simulated_as_shown(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_executors_that_take_long_to_start_are_there_for_the_peak_without_being_
         "cluster": {"start": "12s"},
     }
     scenario = make_scenario(msgspec.convert(told, ScenarioFile), Path())
-    options = {"td": "6s", "headroom": 0.2, "window": 180, "predictor": "seasonal-naive"}
+    options = {"td": "6s", "headroom": 0.2, "window": 180, "predictor": "seasonal-naive", "keep": 0}
     late, told_so, found_out = (
         simulate(scenario, "pa-sps", {**options, "lead": lead}, seed=1).success_rate or 0.0
         for lead in (0, "12s", "auto")

@@ -154,11 +154,9 @@ def test_a_job_that_fails_is_reported_and_the_others_go_on(folder: Path, monkeyp
 
 def test_a_policy_that_cannot_be_used_is_reported_and_not_run(folder: Path) -> None:
     path = write_small(folder)
-    path.write_text(
-        path.read_text().replace("[[sla]]", '[[sla]]\noperator = "work"').replace("[budget]\ntotal = 4", "")
-    )
+    path.write_text(path.read_text().replace("[[sla]]", '[[sla]]\npath = ["work"]').replace("[budget]\ntotal = 4", ""))
     found = compare(request_for(folder, "static", "drs"))
-    assert "end-to-end" in found.scenarios[0].not_run["drs"]
+    assert "drs needs an SLA" in found.scenarios[0].not_run["drs"]
     assert found.failed == ()
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from rheostat.spark.observe.running_batches import RunningBatches
-from rheostat.spark.observe.status_store import ActiveStage, StageData, StageShare, TaskData
+from rheostat.spark.observe.status_store import ActiveStage, StageData, StageShare, TaskData, shares_of
 
 RUN = "27eb23d3-acda-4960-884d-2a191e071a86"
 
@@ -46,3 +46,12 @@ def test_the_stages_before_the_active_one_belong_to_the_batch():
 def test_stages_of_no_streaming_query_are_no_batches():
     other = ActiveStage(StageData(1, 0, "ACTIVE", "collect at x.py:1"), (), {})
     assert RunningBatches(FakeStore()).update([other]) == {}
+
+
+def test_what_executors_have_done_is_added_up_from_the_tasks_that_have_ended():
+    ended = [
+        TaskData(0, 0, "7", "SUCCESS", duration=300),
+        TaskData(1, 1, "7", "FAILED", duration=50),
+        TaskData(2, 2, "8", "SUCCESS", duration=100),
+    ]
+    assert shares_of(ended) == {"7": StageShare(350, 1), "8": StageShare(100, 1)}

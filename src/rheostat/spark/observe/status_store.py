@@ -6,11 +6,11 @@ rest of the control loop.
 
 What it shows is not equally new. Tasks are written as they start and end. Executors and stages are written on events,
 at most every 100 ms; where a task starts right behind another, the start is written and the end of the other is not,
-until something else happens. The shares of executors in a stage are only written when tasks end, and so are up to date
-unless tasks end within 100 ms of each other.
+until something else happens. So what executors have done of a running stage is added up from its tasks. Of a stage with
+very many tasks Spark's own sums are read, which may be late in the same way.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,6 +19,10 @@ from pyspark.sql import SparkSession
 
 _MS = 1e-3
 _MOST_TASKS = 10_000
+_MOST_LISTED_TASKS = 500
+"""Of a stage that runs: of one with more only those that run are looked up."""
+
+_RUNNING = "RUNNING"
 _DRIVER = "driver"
 _API = "org.apache.spark.status.api.v1"
 _LEFT_OUT = {
@@ -110,6 +114,17 @@ class StageShare(msgspec.Struct, frozen=True, rename="camel"):
     succeeded_tasks: int = 0
 
 
+def shares_of(ended: Iterable[TaskData]) -> dict[str, StageShare]:
+    """What executors have done of a stage, from its tasks that have ended."""
+    shares: dict[str, StageShare] = {}
+    for task in ended:
+        before = shares.get(task.executor_id, StageShare())
+        shares[task.executor_id] = StageShare(
+            before.task_time + (task.duration or 0), before.succeeded_tasks + int(task.succeeded)
+        )
+    return shares
+
+
 class ActiveStage(NamedTuple):
     """A stage that is not finished: its tasks that run, and what executors have finished, by their ids."""
 
@@ -143,11 +158,18 @@ class StatusStore:
     def active_stages(self) -> list[ActiveStage]:
         """Stages that are submitted and not finished."""
         stages = _decode_stages(self._to_json(self._store.activeStages()))
-        return [ActiveStage(stage, self._running_tasks(stage), self.shares(stage)) for stage in stages]
+        return [self._active(stage) for stage in stages]
 
     def shares(self, stage: StageData) -> dict[str, StageShare]:
         """What executors have done of a stage; nothing if Spark does not know it any more."""
         return _decode_shares(self._to_json(self._store.executorSummary(stage.stage_id, stage.attempt_id)))
+
+    def _active(self, stage: StageData) -> ActiveStage:
+        if stage.tasks > _MOST_LISTED_TASKS:
+            return ActiveStage(stage, self._running_tasks(stage), self.shares(stage))
+        tasks = self.tasks(stage)
+        running = tuple(task for task in tasks if task.status == _RUNNING)
+        return ActiveStage(stage, running, shares_of(task for task in tasks if task.status != _RUNNING))
 
     def _running_tasks(self, stage: StageData) -> tuple[TaskData, ...]:
         question = (stage.stage_id, stage.attempt_id, 0, _MOST_TASKS, self._none, True, self._running)
