@@ -35,7 +35,7 @@ _POLL_S = 0.2
 
 def demo(
     policy: Annotated[str, typer.Option(help="Policy name; `rheostat policies` lists them.")] = DEFAULT_POLICY,
-    sla: Annotated[str, typer.Option(help="Latency and window of the SLA.")] = "5s/30s",
+    sla: Annotated[str, typer.Option(help="Latency and window of the SLA.")] = "8s/30s",
     for_: Annotated[str, typer.Option("--for", help="How long to run.")] = "3m",
     picture: Annotated[Path, typer.Option(help="File for the picture of the run.")] = Path("rheostat-demo.png"),
 ) -> None:
