@@ -13,7 +13,7 @@ from rheostat.measure.measures import Measures
 from rheostat.plan import Plan, PoolPlan
 from rheostat.policies.observation import Observation
 from rheostat.policies.rheostat.operator_cost import OperatorCost
-from rheostat.policies.rheostat.out_of_reach import why_out_of_reach
+from rheostat.policies.rheostat.out_of_reach import _has_left_some, why_out_of_reach
 from rheostat.policies.rheostat.sizing import Sizing
 from rheostat.sla import Budget
 from rheostat.snapshot import Batch, BatchUnderWay, ExecutorPhase, ExecutorState, OperatorState, Snapshot
@@ -126,3 +126,9 @@ def test_the_room_of_the_cluster_and_the_budget_are_named(observed):
     assert why_out_of_reach(calm, replace(sizing, pools={"work": wider}), wider, 12) == (
         "the budget is 10 executors: a higher one would help"
     )
+
+
+@pytest.mark.parametrize(("queued", "has_left_some"), [(480, False), (1_000, False), (1_300, True)])
+def test_records_that_arrived_since_a_batch_began_were_not_left_by_it(queued, has_left_some):
+    batch = BatchUnderWay(elapsed_s=5.0, tasks=8, finished=0, running=1, worked_s=5.0, rows=120)
+    assert _has_left_some(OperatorState("work", queued=queued), batch, rate=120.0) is has_left_some

@@ -6,6 +6,7 @@ from rheostat.names import OperatorName
 from rheostat.policies.observation import Observation, PoolView
 from rheostat.policies.rheostat.operator_cost import FULL, LATENCY_IN_BATCHES, OperatorCost
 from rheostat.policies.rheostat.sizing import Sizing
+from rheostat.snapshot import BatchUnderWay, OperatorState
 
 
 def why_out_of_reach(observation: Observation, sizing: Sizing, pool: PoolView, wanted: int) -> str | None:
@@ -35,12 +36,18 @@ def _why_more_would_not_help(
             f"{batch.running} of {batch.tasks} tasks of a batch of {name!r} still run after {human(batch.elapsed_s)}, "
             "and the other executors wait for them: more and smaller tasks would help"
         )
-    if cost.is_limited and batch.rows:
+    if cost.is_limited and batch.rows and _has_left_some(state, batch, sizing.present_rates[name]):
         return (
             f"each batch of {name!r} takes {batch.rows:,} of the {state.queued or 0:,} records that wait: a higher "
             "limit of records for each batch at the source would help"
         )
     return _why_batches_are_too_long(cost, sizing, name)
+
+
+def _has_left_some(state: OperatorState, batch: BatchUnderWay, rate: float) -> bool:
+    """Whether the batch under way has not taken all records that waited when it began."""
+    rows, arrived_since = batch.rows or 0, rate * batch.elapsed_s
+    return (state.queued or 0) > 1.5 * (rows + arrived_since)
 
 
 def _why_batches_are_too_long(cost: OperatorCost, sizing: Sizing, name: OperatorName) -> str | None:
