@@ -108,17 +108,31 @@ def test_the_batch_under_way_shows_how_far_it_is_and_what_it_has_cost():
     assert meter.state(14.0, None).under_way is None, "the last batch that was reported has finished"
 
 
-def test_a_query_that_was_never_sampled_does_not_hide_the_others_when_it_has_ended():
-    queries = FakeQueries(FakeRun("one", batch(100, 0)), FakeRun("short", batch(10, 0)))
+def test_a_query_that_was_not_sampled_does_not_hide_what_the_others_cost():
+    queries = FakeQueries(FakeRun("one", batch(100, 0)), FakeRun("rare", batch(10, 0)))
     meter = ApplicationMeter(APPLICATION, queries, cold_batches=0)
     meter.look({})
+    meter.attribute_work({}, {"7": 1}, 1.0)
+    assert meter.state(100.0, None).busy_s is None, "nothing was sampled"
     meter.take_sample("one", tasks_of(task("7", 100, 1.0)))
     meter.attribute_work({}, {"7": 1}, 1.0)
-    assert meter.state(100.0, None).busy_s is None
-    queries.end("short")
+    assert meter.state(100.0, None).busy_s == 1.0
+    queries.end("rare")
     meter.look({})
     meter.attribute_work({}, {"7": 1}, 1.0)
     assert meter.state(100.0, None).busy_s == 1.0
+
+
+def test_a_query_that_has_had_nothing_to_do_since_it_was_attached_does_not_hide_the_others():
+    idle = FakeRun("idle")
+    idle.earlier = (batch(10, 0),) * 3
+    meter = ApplicationMeter(APPLICATION, FakeQueries(FakeRun("one", batch(100, 0)), idle), cold_batches=0)
+    meter.look({})
+    for run_id in meter.batches_to_sample:
+        meter.take_sample(run_id, tasks_of(task("7", 100, 1.0)))
+    meter.attribute_work({}, {"7": 1}, 1.0)
+    state = meter.state(100.0, None)
+    assert (state.busy_s, state.batch) == (1.0, Batch(1, 2.0, pytest.approx(1.0), 1))
 
 
 @pytest.mark.parametrize(("counts", "width"), [([5] * 5, 3), ([5] * 4, None), ([5, 5, 5, 5, 2, 5], None)])

@@ -6,7 +6,7 @@ and all queries together are one operator. Each query is a stream into it; so is
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from rheostat.snapshot import Batch, BatchUnderWay, Latency, OperatorState, Snapshot, StreamState, SubstreamState
 from rheostat.spark.observe.batch_work import BatchWork
@@ -66,7 +66,7 @@ class ApplicationMeter:
         for run_id, batch in self._totals.finished:
             self._work(run_id).add(batch)
         for run_id in self._works.keys() - self._totals.runs:
-            self._ended = self._ended.plus_ended(self._works.pop(run_id))
+            self._ended = self._ended.plus(self._works.pop(run_id))
 
     @property
     def batches_to_sample(self) -> Mapping[str, int]:
@@ -134,11 +134,14 @@ class ApplicationMeter:
         return self._works[run_id]
 
     def _costs(self) -> "_Costs":
-        """Of all queries; what is not known of one that runs is not known of all."""
-        known = self._ended
-        for work in self._works.values():
-            known = known.plus(work)
-        return known if self._is_work_known else _Costs(None, Batch(known.batch.count, known.batch.duration_s))
+        """Of all queries. One that was not sampled yet, or has nothing to do, does not hide what the others cost."""
+        works, costs = list(self._works.values()), self._ended
+        for work in works:
+            costs = costs.plus(work)
+        has_evidence = any(work.busy_s is not None for work in works) or not any(work.batch.count for work in works)
+        if self._is_work_known and has_evidence:
+            return costs
+        return _Costs(None, Batch(costs.batch.count, costs.batch.duration_s))
 
     def _width(self) -> int | None:
         """As many executors as the batches of all queries have tasks for at once; None if that is not always so."""
@@ -173,26 +176,14 @@ class _Costs(NamedTuple):
     batch: Batch
 
     def plus(self, work: BatchWork) -> "_Costs":
-        """With those of a query that runs."""
+        """With those of one more query. What is not known of it, yet or any more, does not count."""
         one, other = self.batch, work.batch
         return _Costs(
-            _sum(self.busy_s, work.busy_s),
+            (self.busy_s or 0.0) + (work.busy_s or 0.0),
             Batch(
                 one.count + other.count,
                 one.duration_s + other.duration_s,
-                _sum(one.fixed_s, other.fixed_s),
-                _sum(one.tasks, other.tasks),
+                (one.fixed_s or 0.0) + (other.fixed_s or 0.0),
+                (one.tasks or 0) + (other.tasks or 0),
             ),
         )
-
-    def plus_ended(self, work: BatchWork) -> "_Costs":
-        """With those of a query that has ended: what is not known of it never will be, and does not count."""
-        with_it = self.plus(work)
-        return with_it if with_it.busy_s is not None else self
-
-
-Number = TypeVar("Number", int, float)
-
-
-def _sum(one: Number | None, other: Number | None) -> Number | None:
-    return None if one is None or other is None else one + other
