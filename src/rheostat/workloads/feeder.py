@@ -17,8 +17,11 @@ import numpy as np
 
 from rheostat.load import Shape
 
-MakeRecord = Callable[[float], dict[str, Any]]
-"""Makes a record for a time in seconds since the start of the load."""
+Line = dict[str, Any] | str
+"""A record, or a line of text that is written as it is."""
+
+MakeRecord = Callable[[float], Line | None]
+"""Makes a record for a time in seconds since the start of the load; None when there are no more."""
 
 _TICK_S = 0.2
 
@@ -71,14 +74,22 @@ class Feeder:
             due -= count
             if count:
                 times_s = start_s + (tick + (np.arange(count) + 0.5) / count) * self._tick_s
-                self._write(tick, list(self._lines(times_s, start_s)))
-                self.fed += count
+                lines = list(self._lines(times_s, start_s))
+                if lines:
+                    self._write(tick, lines)
+                self.fed += len(lines)
+                if len(lines) < count:
+                    return
             tick += 1
 
     def _lines(self, times_s: np.ndarray, start_s: float) -> Iterator[str]:
         for time_s in times_s:
-            entered = datetime.fromtimestamp(float(time_s), UTC).isoformat()
-            yield json.dumps({"entered": entered, **self._make(float(time_s) - start_s)})
+            record = self._make(float(time_s) - start_s)
+            if record is None:
+                return
+            if isinstance(record, dict):
+                record = json.dumps({"entered": datetime.fromtimestamp(float(time_s), UTC).isoformat(), **record})
+            yield record
 
     def _write(self, tick: int, lines: list[str]) -> None:
         """Write to a hidden file first: readers must not see an incomplete file."""

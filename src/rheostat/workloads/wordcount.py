@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
+from rheostat.load import Sine
+from rheostat.load.skew import zipf
 from rheostat.spark.query.per_record.record_function import per_record
 from rheostat.spark.streams.entry_times import entered_at
 from rheostat.topology import Operator, Source, Topology
+from rheostat.workloads.application import Application
+from rheostat.workloads.intake import checked, json_records
 
 SCHEMA = "entered timestamp, text string"
 
@@ -62,3 +66,26 @@ def _split(cost_s: float) -> Any:
             yield {"word": word}
 
     return split
+
+
+@checked("word string")
+def split_checked(sentence: dict[str, Any]) -> Iterator[dict[str, str]]:
+    for word in sentence["text"].split():
+        yield {"word": word}
+
+
+def topology(folder: Path) -> Topology:
+    """Word count that sets unusable sentences aside."""
+    return Topology(
+        "wordcount",
+        [
+            Source("sentences", reader=json_records(folder, "text string")),
+            Operator("split", split_checked, inputs="sentences", outputs={"good": 5, "rejected": 0}),
+            Operator("count", count_words, inputs="split.good", key="word", substreams=8),
+        ],
+    )
+
+
+APPLICATION = Application(
+    topology, lambda seed: sentences(zipf(500, 0.9), np.random.default_rng(seed)), Sine(300, 200, "2m")
+)
