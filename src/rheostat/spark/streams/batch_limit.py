@@ -37,10 +37,10 @@ class BatchLimit:
             self._most_rows = rows * max(GROWTH, self._longest_s / (now_s - started_s))
 
     def admitted(self, arrivals: Sequence[Arrival]) -> Sequence[Arrival]:
-        """The first of `arrivals`, at least one, that the next batch may read."""
+        """The first of `arrivals` that the next batch may read: at least one with rows, however many those are."""
         rows = 0
         for count, arrival in enumerate(arrivals):
-            rows += arrival.rows
-            if count and self._most_rows is not None and rows > self._most_rows:
+            if rows and self._most_rows is not None and rows + arrival.rows > self._most_rows:
                 return arrivals[:count]
+            rows += arrival.rows
         return arrivals

@@ -46,6 +46,11 @@ class StreamReader(Protocol):
         """What the batch under way reads."""
         ...
 
+    @property
+    def problem(self) -> str | None:
+        """Why it is not known what waits, besides that the query has not started; None if it is."""
+        ...
+
     def waiting(self) -> tuple[Arrival, ...] | None:
         """What is published and not in a committed batch of this reader; None before its query has started."""
         ...

@@ -1,0 +1,176 @@
+"""Broker client: what a Kafka broker says of topics, by the client of Spark's connector in the driver's JVM.
+
+Records never pass here: only offsets, and the time stamps of single records.
+"""
+
+import json
+import re
+import time
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pyspark.sql import SparkSession
+
+from rheostat.errors import PlantError
+from rheostat.spark.kafka.connector import default_connector
+
+_BYTES = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+_ANSWER_MS = 3000
+_OURS = {
+    "key.deserializer": _BYTES,
+    "value.deserializer": _BYTES,
+    "enable.auto.commit": "false",
+    "allow.auto.create.topics": "false",
+    "default.api.timeout.ms": str(_ANSWER_MS),
+    "request.timeout.ms": str(_ANSWER_MS),
+    "max.poll.records": "1",
+    "reconnect.backoff.max.ms": "1000",
+}
+_OFFSET = re.compile(r"([A-Za-z0-9._-]+)-(\d+)=(\d+)")
+_MS = 1e-3
+
+
+class TopicPartition(NamedTuple):
+    """One partition of a topic."""
+
+    topic: str
+    partition: int
+
+
+Offsets = Mapping[TopicPartition, int]
+"""A position in each partition: the offset of the next record."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicReading:
+    """What the broker said at `time_s`: the `first` offset that it keeps of each partition, and where the `end` is.
+
+    `ids` are the topics' ids, if they were asked for. A topic that is deleted and made again has another.
+    """
+
+    time_s: float
+    first: Offsets
+    end: Offsets
+    ids: Mapping[str, str] = field(default_factory=dict)
+
+
+class BrokerClient:
+    """Asks the broker that `options` name: those of Spark's connector, of which the `kafka.*` ones count.
+
+    Not for several threads at once. A question that the broker does not answer in three seconds is a `PlantError`.
+    """
+
+    def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
+        jvm: Any = spark.sparkContext._jvm
+        if not callable(jvm.org.apache.kafka.clients.consumer.KafkaConsumer):
+            raise PlantError(
+                f"this session has no Kafka connector: start it with the package {default_connector()}, or with jars"
+            )
+        self._jvm = jvm
+        self._settings = jvm.java.util.HashMap()
+        given = {key.removeprefix("kafka."): value for key, value in options.items() if key.startswith("kafka.")}
+        for key, value in {**given, **_OURS}.items():
+            self._settings.put(key, value)
+        self._servers = given.get("bootstrap.servers", "")
+        self._consumer: Any = None
+        self._admin: Any = None
+        self._partitions: dict[TopicPartition, Any] = {}
+
+    def read(self, topics: Collection[str], *, with_ids: bool = False) -> TopicReading:
+        """Where `topics` begin and end now."""
+        partitions = [TopicPartition(topic, number) for topic in topics for number in range(self._width(topic))]
+        asked = self._java_list(partitions)
+        time_s = time.time()
+        end = self._ask(lambda consumer: consumer.endOffsets(asked).toString())
+        first = self._ask(lambda consumer: consumer.beginningOffsets(asked).toString())
+        ids = {topic: self._topic_id(topic) for topic in topics} if with_ids else {}
+        return TopicReading(time_s, _parsed(first), _parsed(end), ids)
+
+    def time_of(self, partition: TopicPartition, offset: int) -> float | None:
+        """The time stamp of the first record from `offset` on, in seconds since the epoch; None if there is none."""
+        asked = self._java_list([partition])
+
+        def first_record(consumer: Any) -> float | None:
+            consumer.assign(asked)
+            consumer.seek(asked.get(0), offset)
+            records = consumer.poll(self._jvm.java.time.Duration.ofMillis(_ANSWER_MS)).iterator()
+            return float(records.next().timestamp()) * _MS if records.hasNext() else None
+
+        stamp_s: float | None = self._ask(first_record)
+        return stamp_s
+
+    def close(self) -> None:
+        for client in (self._consumer, self._admin):
+            if client is not None:
+                client.close(self._jvm.java.time.Duration.ofMillis(0))
+        self._consumer = self._admin = None
+
+    def _width(self, topic: str) -> int:
+        width = int(self._ask(lambda consumer: consumer.partitionsFor(topic).size()))
+        if not width:
+            raise PlantError(f"there is no topic {topic!r} at {self._servers}: make it, or name another")
+        return width
+
+    def _topic_id(self, topic: str) -> str:
+        names = self._jvm.java.util.ArrayList()
+        names.add(topic)
+        try:
+            if self._admin is None:
+                self._admin = self._jvm.org.apache.kafka.clients.admin.Admin.create(self._settings)
+            return str(self._admin.describeTopics(names).allTopicNames().get().get(topic).topicId().toString())
+        except Exception as error:
+            raise self._problem(error) from None
+
+    def _ask(self, question: Any) -> Any:
+        try:
+            if self._consumer is None:
+                self._consumer = self._jvm.org.apache.kafka.clients.consumer.KafkaConsumer(self._settings)
+            return question(self._consumer)
+        except Exception as error:
+            raise self._problem(error) from None
+
+    def _problem(self, error: Exception) -> PlantError:
+        """In one line. Kafka's own messages have no values of options in them."""
+        java = getattr(error, "java_exception", None)
+        said = str(error if java is None else java.toString()).strip().partition("\n")[0]
+        return PlantError(f"the Kafka broker at {self._servers} does not answer: {said[:300]}")
+
+    def _java_list(self, partitions: Iterable[TopicPartition]) -> Any:
+        listed = self._jvm.java.util.ArrayList()
+        for each in partitions:
+            if each not in self._partitions:
+                self._partitions[each] = self._jvm.org.apache.kafka.common.TopicPartition(*each)
+            listed.add(self._partitions[each])
+        return listed
+
+
+def offsets_from_json(text: str) -> Offsets:
+    """Offsets as Spark's connector writes them.
+
+    >>> offsets_from_json('{"words": {"0": 7}}')
+    {TopicPartition(topic='words', partition=0): 7}
+    """
+    return {
+        TopicPartition(topic, int(number)): offset
+        for topic, partitions in json.loads(text).items()
+        for number, offset in partitions.items()
+    }
+
+
+def offsets_to_json(offsets: Offsets) -> str:
+    """Offsets as Spark's connector reads them."""
+    by_topic: dict[str, dict[str, int]] = {}
+    for (topic, number), offset in offsets.items():
+        by_topic.setdefault(topic, {})[str(number)] = offset
+    return json.dumps(by_topic)
+
+
+def rows_between(start: Offsets, end: Offsets) -> int:
+    """Records from `start` to `end`, in the partitions of `end`; a partition that `start` lacks counts from 0."""
+    return sum(max(0, offset - start.get(partition, 0)) for partition, offset in end.items())
+
+
+def _parsed(text: str) -> Offsets:
+    """The string form of Kafka's maps: `{words-0=7}`."""
+    return {TopicPartition(topic, int(number)): int(offset) for topic, number, offset in _OFFSET.findall(text)}
