@@ -5,7 +5,7 @@ The cost of a record is emulated by sleeping, so that more executors than cores 
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 from rheostat.cli.run_history import RunHistory
 from rheostat.experiments.on_spark.shared_cluster import cluster_for_a_run
 from rheostat.load import Constant, Shape
+from rheostat.loop.controller import Listener
 from rheostat.loop.options import LoopOptions
 from rheostat.loop.turn import Ruling
 from rheostat.pipeline import Pipeline, start
@@ -59,7 +60,13 @@ class Trial:
     trickle: float = 5.0
 
     def run(
-        self, cluster: EmbeddedCluster, contender: Contender, *, cooldown: str = "6s", observe_only_s: float = 0.0
+        self,
+        cluster: EmbeddedCluster,
+        contender: Contender,
+        *,
+        cooldown: str = "6s",
+        observe_only_s: float = 0.0,
+        listeners: Sequence[Listener] = (),
     ) -> RunHistory:
         """The history from the start of the load; the policy may not act before `observe_only_s`."""
         history = RunHistory()
@@ -79,7 +86,7 @@ class Trial:
                         directory=folder / "run",
                         on=SparkTarget(cluster=cluster, settings=FAST_START_SETTINGS),
                         loop=LoopOptions(PERIOD_S, cooldown=cooldown),
-                        listeners=[history],
+                        listeners=[history, *listeners],
                     )
                 )
                 running.controller.pause()

@@ -213,7 +213,7 @@ def main() -> None:
         "--contenders", nargs="+", default=list(CONTENDERS), help=f"of {', '.join(CONTENDERS)}, or others"
     )
     parser.add_argument("--sla", default="5s/30s")
-    arguments, _ = parser.parse_known_args()
+    arguments = parser.parse_args()
     sla = SLA.parse(arguments.sla)
     with cluster_for_a_run() as cluster, tempfile.TemporaryDirectory(prefix="rheostat-bench-") as folder:
         for name in arguments.loads:

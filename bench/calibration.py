@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--steps", nargs="*", default=(CALIBRATE, *POLICIES), choices=(CALIBRATE, *POLICIES))
     parser.add_argument("--seeds", type=int, default=SEEDS, help="simulated runs of each policy")
     parser.add_argument("--time", type=float, default=12.0, help="seconds for each pair of executors and rate")
-    arguments, _ = parser.parse_known_args()
+    arguments = parser.parse_args()
     scenario, out = read_scenario(arguments.scenario), arguments.out
     out.mkdir(parents=True, exist_ok=True)
     for step in arguments.steps:

@@ -248,7 +248,7 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=2000)
     parser.add_argument("--warm-up", type=int, default=10, metavar="BATCHES")
     parser.add_argument("--measure", type=float, default=40.0, metavar="SECONDS")
-    arguments, _ = parser.parse_known_args()
+    arguments = parser.parse_args()
     trial = Trial(arguments.rate, arguments.warm_up, arguments.measure)
     _print([(which, _in_a_process(which, trial)) for which in CHAINS])
 

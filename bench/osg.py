@@ -110,7 +110,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=40, help="rows per batch")
     parser.add_argument("--tasks", type=int, default=4)
     parser.add_argument("--mean", type=float, default=0.3, help="mean seconds per record")
-    arguments, _ = parser.parse_known_args()
+    arguments = parser.parse_args()
     spark = build_session("osg", f"local[{arguments.tasks}]")
     try:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:

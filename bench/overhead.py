@@ -114,7 +114,7 @@ def main() -> None:
     parser.add_argument("--executors", type=int, default=8)
     parser.add_argument("--turns", type=int, default=60)
     parser.add_argument("--period", type=float, default=1.0)
-    arguments, _ = parser.parse_known_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         measure(arguments.operators, arguments.executors, arguments.turns, arguments.period, Path(folder))
 

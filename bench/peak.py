@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--contenders", nargs="+", default=["pa-sps", "psps", "threshold"], choices=CONTENDERS)
     parser.add_argument("--sla", default="5s/10s")
     parser.add_argument("--peaks", type=int, default=4)
-    arguments, _ = parser.parse_known_args()
+    arguments = parser.parse_args()
     sla = SLA.parse(arguments.sla)
     duration_s = arguments.peaks * PERIOD_S
     trial = Trial(stateless, recurring(arguments.peaks), numbers, sla, duration_s, {"work": 1}, Budget(MAX_EXECUTORS))

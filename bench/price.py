@@ -176,7 +176,7 @@ def main() -> None:
     parser.add_argument("--warm-up", type=int, default=24, help="files before the measurement")
     parser.add_argument("--files-a-batch", type=int, default=6)
     parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=VARIANTS)
-    arguments, _ = parser.parse_known_args()
+    arguments = parser.parse_args()
     settings: dict[str, Any] = {
         "spark.executor.cores": 1,
         "spark.executor.memory": "768m",

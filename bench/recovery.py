@@ -71,7 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", type=float, default=30.0, metavar="SECONDS", help="time before DRS may act")
     parser.add_argument("--for", type=float, default=200.0, metavar="SECONDS", dest="duration")
-    arguments, _ = parser.parse_known_args()
+    arguments = parser.parse_args()
     total = sum(BAD.values())
     trial = Trial(pipeline, Constant(RATE), numbers, SLA("5s", "10s"), arguments.duration, BAD, Budget(total))
     with cluster_for_a_run() as nodes:

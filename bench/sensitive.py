@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--mean", type=float, default=0.5, help="mean seconds per record")
     parser.add_argument("--sla", default="20s/30s")
     parser.add_argument("--for", type=float, default=300.0, dest="duration", help="seconds per run")
-    arguments, _ = parser.parse_known_args()
+    arguments = parser.parse_args()
     sla, rate = SLA.parse(arguments.sla), BUSY / arguments.mean
     trial = Trial(
         partial(sensitive, arguments.mean), Constant(rate), values, sla, arguments.duration, {"serve": EXECUTORS},

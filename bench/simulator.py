@@ -144,7 +144,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=2_000_000)
     parser.add_argument("--repeats", type=int, default=5)
-    arguments, _ = parser.parse_known_args()
+    arguments = parser.parse_args()
 
     mmk(SERVERS).cluster.advance(1.0)
     rate = mmk_rate(SERVERS, arguments.records, arguments.repeats)

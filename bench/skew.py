@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("--policies", nargs="+", default=list(POLICIES), choices=POLICIES)
     parser.add_argument("--sla", default="10s/20s")
     parser.add_argument("--phases", type=int, default=3)
-    arguments, _ = parser.parse_known_args()
+    arguments = parser.parse_args()
     sla = SLA.parse(arguments.sla)
     duration_s = arguments.phases * PHASE_S
     trial = Trial(keyed, Constant(RATE), orders, sla, duration_s, {"match": EXECUTORS}, Budget(MAX_EXECUTORS))

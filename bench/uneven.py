@@ -65,7 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--for", type=float, default=60.0, dest="duration", help="seconds per run")
     parser.add_argument("--sla", default="5s/10s")
-    arguments, _ = parser.parse_known_args()
+    arguments = parser.parse_args()
     sla = SLA.parse(arguments.sla)
     for slower in (SLOWER, 1.0):
         trial = Trial(

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pytest
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from rheostat.spark.cluster.embedded import EmbeddedCluster
+    from rheostat.spark.kafka.local_broker import LocalBroker
 
 settings.register_profile("rheostat", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("rheostat")
@@ -49,16 +51,40 @@ def cluster() -> "Iterator[EmbeddedCluster]":
 
 
 @pytest.fixture(scope="session")
-def spark(cluster: "EmbeddedCluster") -> "Iterator[SparkSession]":
-    """The only session of the test run, with executors of one slot and 512 MiB."""
+def connector() -> list[Path]:
+    """The jars with which Spark uses Kafka."""
+    from rheostat.errors import PlantError
+    from rheostat.spark.kafka.local_broker import connector_jars
+
+    try:
+        return connector_jars()
+    except PlantError as error:
+        pytest.skip(f"no Kafka: {error}")
+
+
+@pytest.fixture(scope="session")
+def broker(connector: list[Path]) -> "Iterator[LocalBroker]":
+    """The only Kafka broker of the test run. Tests have topics of their own."""
+    from rheostat.spark.kafka.local_broker import LocalBroker
+
+    with LocalBroker() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def spark(request: pytest.FixtureRequest, cluster: "EmbeddedCluster") -> "Iterator[SparkSession]":
+    """The only session of the test run, with executors of one slot and 512 MiB, and with Kafka if a test needs it."""
+    from rheostat.spark.install.maven import has_maven
     from rheostat.spark.session import build_session
 
-    settings = {
+    settings: dict[str, str | int] = {
         "spark.executor.cores": 1,
         "spark.executor.memory": "512m",
         "spark.sql.shuffle.partitions": 2,
         "spark.default.parallelism": 2,
     }
+    if has_maven() and any("broker" in getattr(item, "fixturenames", ()) for item in request.session.items):
+        settings["spark.jars"] = ",".join(map(str, request.getfixturevalue("connector")))
     session = build_session("tests", cluster=cluster, settings=settings)
     yield session
     session.stop()

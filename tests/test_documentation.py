@@ -236,6 +236,9 @@ def test_the_first_pipeline_leads_from_nothing_to_exact_results(tmp_path: Path) 
     written(page, "python", tmp_path, "readings.py", "app.py", "results.py")
     run, results, decisions, _ = samples(page, "sh")
     assert "stopped; run it again" in run_shell(run, tmp_path)
+    attempts = 5
+    while not list((tmp_path / "sensors-run" / "results").glob("mean/batch=*")) and (attempts := attempts - 1):
+        run_shell(run.splitlines()[-1], tmp_path)  # on a busy machine the time was too short: it continues
     rows = re.findall(r"^sensor-\d+ +(\d+) ", run_shell(results, tmp_path), re.MULTILINE)
     assert len(rows) == 20
     assert sum(map(int, rows)) == 500 * len(list((tmp_path / "readings").glob("*.txt")))

@@ -37,8 +37,8 @@ EVERYTHING = set(MAY_KNOW)
 
 # The parts of the Spark plant: each knows only those before it. Observing and acting do not know each other.
 SPARK = (
-    "processes", "install", "cluster", "master_url", "session", "target", "state", "streams", "query", "observe", "act",
-    "plant", "attach", "wiring", "doctor",
+    "processes", "install", "cluster", "master_url", "session", "target", "kafka", "state", "streams", "query",
+    "observe", "act", "plant", "attach", "wiring", "doctor",
 )  # fmt: skip
 
 # Parts of the acting side that decide without asking Spark anything.

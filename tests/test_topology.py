@@ -121,6 +121,12 @@ def test_a_source_rate_must_be_positive(rate: float) -> None:
         Source("in", rate=rate)
 
 
+def test_rejected_records_are_a_result_that_nobody_has_to_read(recwarn: pytest.WarningsRecorder) -> None:
+    chain(Operator("a", inputs="in", outputs=["good", "rejected"]), Operator("b", inputs="a.good"))
+    chain(Operator("a", inputs="in", outputs=["good", "bad"]))
+    assert not recwarn.list
+
+
 def test_a_stream_nobody_reads_is_a_warning_that_names_it() -> None:
     with pytest.warns(TopologyWarning, match="no operator reads stream 'a.rest'"):
         chain(Operator("a", inputs="in", outputs=["used", "rest"]), Operator("b", inputs="a.used"))

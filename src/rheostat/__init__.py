@@ -52,7 +52,9 @@ if TYPE_CHECKING:
     )
     from rheostat.spark.cluster.embedded import EmbeddedCluster
     from rheostat.spark.cluster.node import Node
+    from rheostat.spark.kafka.topic import KafkaTopic
     from rheostat.spark.query.per_record.record_function import per_record
+    from rheostat.spark.query.sinks import KafkaSink
     from rheostat.spark.query.user_functions import emits, final_rows
     from rheostat.spark.target import SparkTarget
     from rheostat.topology import Operator, Source, Topology
@@ -88,6 +90,8 @@ _SPARK_HOMES = {
     "pipeline": ("Pipeline", "StartOptions", "run", "start"),
     "spark.cluster.embedded": ("EmbeddedCluster",),
     "spark.cluster.node": ("Node",),
+    "spark.kafka.topic": ("KafkaTopic",),
+    "spark.query.sinks": ("KafkaSink",),
     "spark.query.user_functions": ("emits", "final_rows"),
     "spark.query.per_record.record_function": ("per_record",),
     "spark.target": ("SparkTarget",),
@@ -111,6 +115,8 @@ __all__ = [
     "Goal",
     "Hold",
     "Journal",
+    "KafkaSink",
+    "KafkaTopic",
     "Latency",
     "Location",
     "LoopOptions",

@@ -36,6 +36,8 @@ from rheostat.spark.act.executor_pools import has_executors
 from rheostat.spark.attach import OPERATOR, STANDING_PROBLEMS, application_topology, check_session, has_ended
 from rheostat.spark.observe.query_totals import ALL_QUERIES
 from rheostat.spark.wiring import AttachedPlant, attached_plant
+from rheostat.web.address import address_of
+from rheostat.web.dashboard import Dashboard
 
 _LOG = logging.getLogger("rheostat")
 _KEPT_IN_MEMORY = 10_000
@@ -55,6 +57,7 @@ def attach(
     dry_run: bool = False,
     options: Mapping[str, Any] | None = None,
     listeners: Sequence[Listener] = (),
+    dashboard: bool | str = False,
 ) -> "Attachment":
     """Scale the executors of the application that `spark` belongs to, so that its streaming queries keep `sla`.
 
@@ -66,7 +69,8 @@ def attach(
     `period` is the time between two turns of the loop, `cooldown` the least time between two actions. `journal` is a
     file that records what was seen and done, from which a later attachment continues; without one it is kept in memory.
     With `dry_run` decisions are made and journalled, and nothing is changed: `recommended` says how many executors
-    there should be. `listeners` are called with every turn of the loop.
+    there should be. `listeners` are called with every turn of the loop. `dashboard` serves a page of the run, at
+    "HOST:PORT" or, with True, on this machine; its address is logged, and is that of the attachment's `dashboard`.
     On a local master it is always a dry run, with the driver as the only executor.
 
     It starts from what the application has asked for: the target of dynamic allocation, `spark.executor.instances`, or
@@ -76,7 +80,7 @@ def attach(
     attached already, or if an argument cannot be used; nothing has changed then.
     """
     check_session(spark)
-    is_local = not has_executors(spark)
+    is_local, address = not has_executors(spark), address_of(dashboard)
     loop = LoopOptions(period, cooldown=cooldown, dry_run=dry_run or is_local)
     topology = application_topology(spark)
     strictest, weights = _slas(sla)
@@ -93,7 +97,13 @@ def attach(
         record = journal if isinstance(journal, Journal) else undo.enter_context(_open(journal))
         attached = undo.enter_context(attached_plant(spark, topology, dry_run=loop.dry_run, weights=weights))
         present = PresentPlan(goal, attached.pool, attached.plant.clock)
-        return Attachment(spark, attached, decider, goal, record, loop, present, undo.pop_all(), listeners)
+        board = None if address is None else undo.enter_context(Dashboard(record, address))
+        heard: list[Listener] = [*listeners, *([] if board is None else [board])]
+        made = Attachment(spark, attached, decider, goal, record, loop, present, undo.pop_all(), heard, board)
+        if board is not None:
+            board.steer(made._controller, only_dry=is_local)
+            _LOG.warning("dashboard: %s", board.steering_url)
+        return made
 
 
 class PresentPlan:
@@ -115,7 +125,7 @@ class PresentPlan:
 class Attachment:
     """A control loop in a thread of its own, made by `attach`. As a context manager it detaches at the end.
 
-    In a notebook it shows load, latency, executors and the last decision.
+    In a notebook it shows load, latency, executors and the last decision. `dashboard` is its page, if there is one.
     """
 
     def __init__(
@@ -129,8 +139,9 @@ class Attachment:
         present: PresentPlan,
         closing: ExitStack,
         listeners: Sequence[Listener] = (),
+        dashboard: Dashboard | None = None,
     ) -> None:
-        self.goal, self.journal = goal, journal
+        self.goal, self.journal, self.dashboard = goal, journal, dashboard
         self._spark, self._closing, self._clock = spark, closing, attached.plant.clock
         self._view = AttachmentView(
             goal.topology.name, policy.name, goal.slas[0], OPERATOR, options.dry_run, STANDING_PROBLEMS

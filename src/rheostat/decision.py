@@ -29,10 +29,11 @@ class Location(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
-    """Base of all decisions: the reason in words, and the predicted effect."""
+    """Base of all decisions: the reason in words, the predicted effect, and who asked for it if not the policy did."""
 
     reason: str
     predicted: Effect | None = None
+    by: str | None = None
 
     @property
     def kind(self) -> str:

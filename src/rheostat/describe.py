@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from rheostat.decision import Decision, Fuse, Move, Place, Regroup, Scale, Split, Transfer
+from rheostat.sla import Goal
 
 
 def executors(number: float) -> str:
@@ -36,6 +37,17 @@ def describe(decision: Decision | None) -> str:
         case Split():
             return f"split {' and '.join(decision.operators)}, {executors(decision.executors)} for each"
     return "hold"
+
+
+def goal_text(goal: Goal) -> str:
+    """ "SLA 5s over 30s; at most 20 executors in all; split: 1 to 4"."""
+    budget = goal.budget
+    parts = [f"SLA {sla}" for sla in goal.slas] or ["no SLA"]
+    parts += [] if budget.total is None else [f"at most {executors(budget.total)} in all"]
+    for name in goal.topology.operators:
+        if name in budget.least or name in budget.most:
+            parts.append(f"{name}: {budget.minimum(name)} to {budget.most.get(name, 'any number')}")
+    return "; ".join(parts)
 
 
 def _besides(decision: Scale) -> Iterator[str]:

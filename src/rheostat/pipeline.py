@@ -14,6 +14,7 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 
@@ -31,13 +32,18 @@ from rheostat.sla import SLA, Budget, Goal
 from rheostat.snapshot import Snapshot
 from rheostat.spark.cluster.address import ClusterAddress
 from rheostat.spark.cluster.embedded import EmbeddedCluster
+from rheostat.spark.kafka.connector import connector_settings
+from rheostat.spark.kafka.topic import PREFIX
 from rheostat.spark.query.run_directory import RunDirectory
 from rheostat.spark.query.runtime import Runtime
-from rheostat.spark.query.sinks import Sink
+from rheostat.spark.query.sinks import KafkaSink, Sink
+from rheostat.spark.query.unit import topics_of
 from rheostat.spark.target import SparkTarget, as_target
 from rheostat.spark.wiring import TopologyPlant, topology_plant
 from rheostat.stop_signals import exit_status, jobs_survive_interrupt, raised_stop_signals
 from rheostat.topology import Topology
+from rheostat.web.address import address_of
+from rheostat.web.dashboard import Dashboard
 
 JOURNAL = "journal.db"
 _LOG = logging.getLogger("rheostat")
@@ -61,12 +67,24 @@ class StartOptions(TypedDict, total=False):
     on: SparkPlace | None
     loop: LoopOptions | None
     listeners: Sequence[Listener]
+    dashboard: bool | str
 
 
 class Pipeline:
-    """A topology that runs; made by `start`. As a context manager it stops at the end."""
+    """A topology that runs; made by `start`. As a context manager it stops at the end.
 
-    def __init__(self, running: TopologyPlant, controller: Controller, log: ServiceLog, closing: ExitStack) -> None:
+    `dashboard` is its page, if one was asked for.
+    """
+
+    def __init__(
+        self,
+        running: TopologyPlant,
+        controller: Controller,
+        log: ServiceLog,
+        closing: ExitStack,
+        dashboard: Dashboard | None = None,
+    ) -> None:
+        self.dashboard = dashboard
         self.runtime: Runtime = running.runtime
         self.plant, self.controller = running.plant, controller
         self._log, self._closing = log, closing
@@ -132,6 +150,7 @@ def start(
     on: SparkPlace | None = None,
     loop: LoopOptions | None = None,
     listeners: Sequence[Listener] = (),
+    dashboard: bool | str = False,
 ) -> Pipeline:
     """Start `topology` on Spark and keep it at `sla` within `budget`.
 
@@ -140,9 +159,10 @@ def start(
     It runs `on` a Spark session, a master's URL, a cluster, or a `SparkTarget` with settings and nodes. `plan` is what
     it starts with, e.g. `Plan.initial(topology, 2)`, unless the journal in `directory` has a newer one. Results go to
     `sinks`, by operator; by default to files in `directory`. The journal there keeps the last snapshots, a day of them
-    at one a second. `loop` has the times of the control loop; by default it turns every second.
+    at one a second. `loop` has the times of the control loop; by default it turns every second. `dashboard` serves a
+    page of the run, at "HOST:PORT" or, with True, on this machine: the pipeline's `dashboard` has its address.
     """
-    target = as_target(on)
+    target, address = _with_connector(as_target(on), topology, sinks or {}), address_of(dashboard)
     goal = Goal(topology, _slas(sla), budget or Budget())
     decider = make_policy(policy, goal, options)
     first = plan or Plan.initial(topology, {name: goal.budget.minimum(name) for name in topology.operators})
@@ -168,9 +188,13 @@ def start(
             )
         )
         times, log = loop or LoopOptions("1s"), ServiceLog()
-        controller = Controller(running.plant, decider, goal, journal, times, plan=planned, listeners=[log, *listeners])
+        board = None if address is None else undo.enter_context(Dashboard(journal, address))
+        heard: list[Listener] = [log, *listeners, *([] if board is None else [board])]
+        controller = Controller(running.plant, decider, goal, journal, times, plan=planned, listeners=heard)
+        if board is not None:
+            board.steer(controller)
         running.plant.apply(planned)
-        return Pipeline(running, controller, log, undo.pop_all())
+        return Pipeline(running, controller, log, undo.pop_all(), board)
 
 
 def run(topology: Topology, *, for_: Duration | None = None, **options: Unpack[StartOptions]) -> None:
@@ -187,6 +211,16 @@ def run(topology: Topology, *, for_: Duration | None = None, **options: Unpack[S
         _LOG.warning("stopped; run it again with directory %s to continue from here", pipeline.runtime.directory.path)
         raise SystemExit(status)
     pipeline.check_all_ran()
+
+
+def _with_connector(target: SparkTarget, topology: Topology, sinks: Mapping[str, Sink | Path | str]) -> SparkTarget:
+    """`target`, with Spark's connector in a new session if a source or a sink is a Kafka topic."""
+    topics = [name for name, sink in sinks.items() if isinstance(sink, KafkaSink) or str(sink).startswith(PREFIX)]
+    if topics:
+        _LOG.info("the results of %s go to Kafka at least once: a repeated batch is written again", ", ".join(topics))
+    if target.session is not None or not (topics or topics_of(topology)):
+        return target
+    return replace(target, settings={**target.settings, **connector_settings(target.settings)})
 
 
 def _slas(sla: str | SLA | Sequence[SLA]) -> tuple[SLA, ...]:

@@ -126,7 +126,8 @@ def _replay_run(journal: Journal, number: int, run: RunRecord, policy: Policy, r
     report.policy, report.options = policy.name, msgspec.to_builtins(policy.options)
     recorded: dict[int, list[RecordedDecision]] = defaultdict(list)
     for one in journal.decisions(number):
-        recorded[one.snapshot].append(one)
+        if one.decision.by is None:  # what somebody asked for is no decision of the policy
+            recorded[one.snapshot].append(one)
     for replayed in decisions_again(journal, number, run, policy):
         report.snapshots += 1
         report.failures += bool(replayed.failure)

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 DEFAULT_SUBSTREAMS = 16
 
+REJECTED = "rejected"
+"""The output for records that cannot be used. They are a result: no operator has to read them."""
+
 
 class TopologyWarning(UserWarning):
     """Something in a topology that is allowed but probably a mistake."""
@@ -303,8 +306,8 @@ class Topology:
     def _warn_of_unread_streams(self) -> None:
         read = {stream.name for stream in self.streams}
         for name, (producer, _) in self._written.items():
-            named_output = name != producer
-            if name not in read and (producer in self.sources or named_output):
+            forgotten = name != producer and producer not in self.terminals and name != f"{producer}.{REJECTED}"
+            if name not in read and (producer in self.sources or forgotten):
                 warnings.warn(f"no operator reads stream {name!r}", TopologyWarning, stacklevel=4)
 
 

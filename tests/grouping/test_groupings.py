@@ -70,11 +70,13 @@ def test_an_executor_not_yet_measured_counts_as_the_mean_of_the_others():
     assert grouping.assign(ANY[:4]).tolist() == [0, 2, 1, 0]
 
 
-def test_utilisation_is_read_anew_each_interval():
+def test_utilisation_follows_the_readings_by_half_in_each_interval():
     grouping = aware([0.0, 0.5], [0.25, 0.25])
     assert grouping.choose() == 0
     grouping.read([0.9, 0.5], [0.25, 0.25])
-    assert grouping.choose() == 1
+    assert grouping.choose() == 0, "0.45 against 0.5"
+    grouping.read([0.9, 0.5], [0.25, 0.25])
+    assert grouping.choose() == 1, "0.675 against 0.5"
 
 
 @settings(deadline=None)

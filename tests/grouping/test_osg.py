@@ -29,7 +29,7 @@ def sketch(**seconds):
 
 
 def test_a_task_looks_every_n_records_and_sends_when_two_looks_agree():
-    task = OsgTask(APART, window=2, tolerance=0.05)
+    task = OsgTask(APART, 0.0, 2, 0.05)
     assert task.completed(np.array([1]), 1.0) == []
     assert task.state is TaskState.START
     assert task.completed(np.array([1]), 1.0) == []
@@ -41,7 +41,7 @@ def test_a_task_looks_every_n_records_and_sends_when_two_looks_agree():
 
 
 def test_a_task_goes_on_stabilizing_while_costs_change():
-    task = OsgTask(APART, window=2, tolerance=0.05)
+    task = OsgTask(APART, 0.0, 2, 0.05)
     task.completed(np.array([1, 1]), 1.0)
     assert task.completed(np.array([1, 1]), 2.0) == []
     assert task.state is TaskState.STABILIZING
@@ -50,24 +50,67 @@ def test_a_task_goes_on_stabilizing_while_costs_change():
 
 def test_a_change_of_just_the_tolerance_is_stable():
     """Equation 14 has ≤: the mean goes from 1 to 1.25, a quarter of the snapshot."""
-    task = OsgTask(APART, window=2, tolerance=0.25)
+    task = OsgTask(APART, 0.0, 2, 0.25)
     assert len(task.completed(np.array([1] * 4), [1.0, 1.0, 1.5, 1.5])) == 1
 
 
-def test_unless_told_a_task_looks_every_128_records_and_takes_5_percent_for_stable():
-    records = np.ones(128, dtype=np.int64)
+def test_unless_told_a_task_looks_every_second_and_takes_5_percent_for_stable():
+    records = np.ones(1000, dtype=np.int64)
     stable, unstable = OsgTask(APART), OsgTask(APART)
     for task in (stable, unstable):
-        task.completed(records[1:], 1.0)
+        task.completed(records, 1.0, now_s=0.99)
         assert task.state is TaskState.START
-        task.completed(records[:1], 1.0)
+        task.completed(records[:1], 1.0, now_s=1.0)
         assert task.state is TaskState.STABILIZING
-    assert len(stable.completed(records, 1.098)) == 1
-    assert unstable.completed(records, 1.102) == []
+    assert stable.completed(records, 1.09, now_s=1.99) == []
+    assert len(stable.completed(records[:1], 1.09, now_s=2.0)) == 1
+    assert unstable.completed(records, 1.102, now_s=1.99) == []
+    assert unstable.completed(records[:1], 1.102, now_s=2.0) == []
+
+
+def test_a_look_waits_for_32_records_where_fewer_come_in_its_time():
+    task = OsgTask(APART)
+    task.completed(np.ones(31, dtype=np.int64), 1.0, now_s=10.0)
+    assert task.state is TaskState.START
+    task.completed(np.ones(1, dtype=np.int64), 1.0, now_s=10.0)
+    assert task.state is TaskState.STABILIZING
+
+
+def learned(tolerance=0.05):
+    """A task that has sent that value 1 takes a second and value 2 three, and looks after 20 more records."""
+    task = OsgTask(APART, 0.0, 20, tolerance)
+    [sent] = task.completed(np.array([1, 2] * 20), [1.0, 3.0] * 20)
+    assert sent.seconds(np.array([1, 2])).tolist() == [1.0, 3.0]
+    return task
+
+
+def test_a_task_at_half_its_speed_sends_all_costs_anew_with_its_next_look():
+    """Also the cost of a value that it has not seen since."""
+    [sent] = learned().completed(np.ones(20, dtype=np.int64), 2.0)
+    assert sent.seconds(np.array([1, 2])).tolist() == [2.0, 6.0]
+
+
+def test_after_another_speed_a_task_learns_anew():
+    task = learned()
+    task.completed(np.ones(20, dtype=np.int64), 2.0)
+    assert task.state is TaskState.START
+    [sent] = task.completed(np.array([1, 2] * 20), [2.0, 6.25] * 20)
+    assert sent.seconds(np.array([1, 2])).tolist() == [2.0, 6.25]
+
+
+def test_chance_is_no_other_speed():
+    """10 % longer in the sum, but single records vary as much: less than three standard errors."""
+    task = learned()
+    assert task.completed(np.ones(20, dtype=np.int64), [0.5, 1.7] * 10) == []
+
+
+def test_a_speed_within_the_tolerance_is_the_same():
+    assert learned(tolerance=0.25).completed(np.ones(20, dtype=np.int64), 1.25) == []
+    assert len(learned(tolerance=0.25).completed(np.ones(20, dtype=np.int64), 1.26)) == 1
 
 
 def test_after_sending_a_task_starts_with_empty_sketches():
-    task = OsgTask(APART, window=2)
+    task = OsgTask(APART, 0.0, 2)
     task.completed(np.array([1] * 4), 1.0)
     [second] = task.completed(np.array([2] * 4), 3.0)
     assert second.counts.total == 4
@@ -77,7 +120,7 @@ def test_after_sending_a_task_starts_with_empty_sketches():
 def test_many_records_at_once_are_as_one_after_the_other():
     rng = np.random.default_rng(4)
     values, times = rng.integers(0, 16, 500), rng.random(500)
-    one, many = OsgTask(APART, window=16, tolerance=0.2), OsgTask(APART, window=16, tolerance=0.2)
+    one, many = OsgTask(APART, 0.0, 16, 0.2), OsgTask(APART, 0.0, 16, 0.2)
     sent = [each for i in range(500) for each in one.completed(values[i : i + 1], times[i : i + 1])]
     at_once = many.completed(values[:333], times[:333]) + many.completed(values[333:], times[333:])
     assert len(sent) == len(at_once) > 0
@@ -100,10 +143,13 @@ def test_a_task_replies_with_what_the_scheduler_did_not_know():
     assert task.reply(SyncRequest(4, 1, 7, 3.0)) == SyncReply(1, 7, -3.0), "scheduler 4 has sent it nothing"
 
 
-@pytest.mark.parametrize(("window", "tolerance", "named"), [(0, 0.1, "window 0"), (1, -1, "tolerance -1")])
-def test_a_task_refuses_parameters_that_mean_nothing(window, tolerance, named):
+@pytest.mark.parametrize(
+    ("window_s", "least", "tolerance", "named"),
+    [(-1, 1, 0.1, "window -1"), (1, 0, 0.1, "least 0"), (1, 1, -1, "tolerance -1")],
+)
+def test_a_task_refuses_parameters_that_mean_nothing(window_s, least, tolerance, named):
     with pytest.raises(ConfigError, match=named):
-        OsgTask(APART, window, tolerance)
+        OsgTask(APART, window_s, least, tolerance)
 
 
 # --- the scheduler ----------------------------------------------------------------------------------------------
@@ -236,7 +282,7 @@ def test_one_or_several_schedulers_keep_the_tasks_as_even_as_single_records_allo
     rng = np.random.default_rng(5)
     cost = np.array([1.0, 2.0, 4.0, 40.0])
     values = rng.choice(4, size=6000, p=[0.5, 0.3, 0.15, 0.05])
-    tasks = [OsgTask(APART, window=64) for _ in range(4)]
+    tasks = [OsgTask(APART, 0.0, 64) for _ in range(4)]
     schedulers = [Scheduler(4, number) for number in range(count)]
     given_s = run(schedulers, tasks, values, cost[values])
     assert all(each.state is SchedulerState.RUN for each in schedulers)
@@ -247,7 +293,7 @@ def test_one_or_several_schedulers_keep_the_tasks_as_even_as_single_records_allo
 
 def test_synchronisation_makes_up_for_what_round_robin_left_uneven():
     """OsgTask 1 is ten times as slow; after the sketches and replies both have worked for as long."""
-    tasks = [OsgTask(APART, window=32), OsgTask(APART, window=32)]
+    tasks = [OsgTask(APART, 0.0, 32), OsgTask(APART, 0.0, 32)]
     scheduler = Scheduler(2)
     given_s = np.zeros(2)
     for _ in range(4000):

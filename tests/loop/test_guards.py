@@ -33,9 +33,11 @@ MEASURED = OperatorMeasures(arrival_rate=10.0, completion_rate=10.0)
 
 def context(plan=PLAN, budget=None, options=None, age_s=0.0, unmeasured=(), **more):
     operators = {name: OperatorMeasures() if name in unmeasured else MEASURED for name in TOPOLOGY.operators}
+    loop = options or LoopOptions("10s")
     return Context(
         goal=Goal(TOPOLOGY, budget=budget or Budget()),
-        options=options or LoopOptions("10s"),
+        options=loop,
+        dry_run=loop.dry_run,
         time_s=1000.0,
         measured=Measures(10.0, operators),
         plan=plan,

@@ -4,7 +4,7 @@ import pytest
 from plants import CHAIN, drained, executor_row, fixed, nodes, one_operator, placed, plant, realise, row
 
 from rheostat.decision import Location, Scale
-from rheostat.errors import PlantError
+from rheostat.errors import ConfigError, PlantError
 from rheostat.load import Step
 from rheostat.plan import Plan
 from rheostat.sim.model import Batches, ClusterModel, NodeModel
@@ -42,11 +42,18 @@ def test_a_full_cluster_is_an_obstacle_until_there_is_room_again():
 def test_a_place_on_a_full_node_is_an_obstacle_until_there_is_room():
     it = plant(one_operator(), fixed(0.001, executors=4), cluster=ClusterModel(nodes=nodes("x", "y", slots=2)))
     plan = placed(Plan.initial(it.topology, 4), "op", _0=Location("y"))
-    assert it.apply(plan) == ("node 'y' has no free slot for executor 0 of 'op'",)
+    assert it.apply(plan) == ("node 'y' lacks a free slot for executor 0 of 'op'",)
     assert it.reached(plan) == frozenset()
     fewer = plan.after(Scale(pool="op", reason="test", executors=3))
     realise(it, fewer)
     assert it.apply(fewer) == ()
+
+
+def test_executors_of_full_nodes_swap_places():
+    it = plant(one_operator(), fixed(0.001, executors=4), cluster=ClusterModel(start=0, nodes=nodes("x", "y", slots=2)))
+    plan = placed(Plan.initial(it.topology, 4), "op", _0=Location("y"), _3=Location("x"))
+    assert it.apply(plan) == ()
+    assert [executor.node for executor in it.observe().executors] == ["y", "y", "x", "x"]
 
 
 def test_a_model_that_does_not_fit_its_nodes_is_refused():
@@ -153,3 +160,38 @@ def test_what_the_model_does_not_tell_is_not_known():
     it = plant(CHAIN, fixed(0.001), cluster=ClusterModel(nodes=nodes("x")))
     it.cluster.advance(1.0)
     assert (it.observe().nodes[0].memory, it.observe().nodes[0].io) == (None, None)
+
+
+def test_a_node_without_memory_takes_no_executor_though_it_has_slots():
+    it = plant(
+        one_operator(),
+        fixed(0.001, executors=4, memory=0.4),
+        cluster=ClusterModel(start=0, nodes=nodes("x", "y", slots=8)),
+    )
+    assert [executor.node for executor in it.observe().executors] == ["x", "y", "x", "y"]
+    plan = Plan.initial(it.topology, 4).after(Scale(pool="op", reason="test", executors=5))
+    assert it.apply(plan) == ("no node has a free slot and free memory for executor 4 of 'op'",)
+    assert it.capabilities.short == {"op"}
+    there = placed(Plan.initial(it.topology, 4), "op", _0=Location("y"))
+    assert it.apply(there) == ("node 'y' lacks a free slot and free memory for executor 0 of 'op'",)
+    fewer = there.after(Scale(pool="op", reason="test", executors=3, leaving=(1,)))
+    realise(it, fewer)
+    assert {executor.id: executor.node for executor in it.observe().executors} == {0: "y", 2: "x", 3: "y"}
+
+
+def test_memory_that_fits_exactly_fits():
+    it = plant(one_operator(), fixed(0.001, executors=10, memory=0.1), cluster=ClusterModel(nodes=nodes("x", slots=16)))
+    assert it.observe().nodes[0].memory == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("serving", "cluster", "message"),
+    [
+        ({"memory": 1.5}, ClusterModel(nodes=nodes("x")), "memory 1.5 is a share of a node's memory: give at most 1"),
+        ({"memory": 0.5}, ClusterModel(), "has memory or io, which belong to a node: give the cluster nodes"),
+        ({"io": "1ms"}, ClusterModel(), "has memory or io, which belong to a node: give the cluster nodes"),
+    ],
+)
+def test_resources_that_no_node_can_have_are_refused(serving, cluster, message):
+    with pytest.raises(ConfigError, match=message):
+        plant(one_operator(), fixed(0.001, **serving), cluster=cluster)

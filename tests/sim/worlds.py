@@ -46,7 +46,7 @@ def topologies(draw) -> Topology:
 
 
 @st.composite
-def operator_models(draw, keyed: bool) -> OperatorModel:
+def operator_models(draw, keyed: bool, on_nodes: bool) -> OperatorModel:
     queues = draw(st.sampled_from(["own", "batches"] if keyed else ["own", "shared", "batches"]))
     return OperatorModel(
         service=Service(
@@ -70,6 +70,8 @@ def operator_models(draw, keyed: bool) -> OperatorModel:
         emission=draw(st.sampled_from(["rounded", "poisson", "bulk"])),
         bulk=draw(st.integers(1, 3)),
         state_bytes=draw(st.sampled_from([0.0, 1e8])),
+        memory=draw(st.sampled_from([0.0, 0.05])) if on_nodes else 0.0,
+        io=draw(st.sampled_from([0, 0, 0.005])) if on_nodes else 0,
     )
 
 
@@ -81,7 +83,7 @@ def cluster_models(draw, loses: bool) -> ClusterModel:
         stop=draw(st.sampled_from([0, 1])),
         activate=draw(st.sampled_from([0, 0.5])),
         move_delay=draw(st.sampled_from([0, 0.05, 2])),
-        pause=draw(st.sampled_from(["substream", "executors", "topology"])),
+        pause=draw(st.sampled_from(["substream", "executors", "barrier", "topology"])),
         restart=draw(st.sampled_from([None, None, 1])),
         restart_loses=loses and draw(st.booleans()),
         pause_on_add=draw(st.sampled_from([0, 0.5])),
@@ -120,8 +122,11 @@ def sim_models(draw) -> SimModel:
         scv=draw(st.sampled_from([0.0, 1.0, 4.0])),
         weights=draw(st.sampled_from([None, np.ones(7), 1.0 / np.arange(1, 12)])),
     )
-    operators = {name: draw(operator_models(operator.keyed)) for name, operator in topology.operators.items()}
     cluster = draw(cluster_models(loses=not any(operator.keyed for operator in topology.operators.values())))
+    operators = {
+        name: draw(operator_models(operator.keyed, bool(cluster.nodes)))
+        for name, operator in topology.operators.items()
+    }
     return SimModel(topology, {"in": source}, operators, cluster=cluster)
 
 
@@ -230,7 +235,8 @@ def _check_substreams(plant: SimPlant) -> None:
     members = {executor.index for executor in cluster.registry.members.values()}
     for index, substream in enumerate(state.substreams[: _substreams(plant)]):
         assert substream.owner in members
-        assert substream.held == cluster.moves.under_way(index)
+        is_moving = cluster.moves.under_way(index)
+        assert substream.held == is_moving or (is_moving and plant.model.cluster.pause == "barrier")
         assert substream.serving in (-1, substream.owner)
         assert substream.held or substream.held_head == -1
 
@@ -248,7 +254,10 @@ def _check_executors(plant: SimPlant, plan: Plan) -> None:
         assert row.paused >= 0
         idle_phases = (ExecutorPhase.STARTING, ExecutorPhase.WARM, ExecutorPhase.FAILED)
         assert row.current == -1 or executor.phase not in idle_phases
-        ready = row.paused == 0 and executor.phase in (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
+        is_at_barrier = row.completed + row.handed_on >= row.barrier
+        ready = (
+            row.paused == 0 and not is_at_barrier and executor.phase in (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
+        )
         assert not (ready and row.current == -1 and row.queued > 0), "an executor rests while records wait for it"
     for position, node in enumerate(state.nodes[: len(plant.model.cluster.nodes)]):
         here = state.executors[state.executors.node == position]
@@ -265,7 +274,8 @@ def _check_lists(plant: SimPlant) -> None:
         assert len(set(servers)) == len(servers)
         assert len(set(idle)) == len(idle)
         assert set(idle) <= set(servers) <= set(members)
-        rested = [index for index in idle if state.executors[index].current == -1 and not state.executors[index].paused]
+        resting = [state.executors[index] for index in idle if state.executors[index].current == -1]
+        rested = [row for row in resting if not row.paused and row.completed + row.handed_on < row.barrier]
         assert not (it.mode == 1 and it.queued and rested), "an idle executor rests while records wait"
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -147,6 +148,15 @@ def test_a_second_attachment_is_refused_and_the_first_goes_on(spark):
         assert attachment.attached
     with attach(spark, "5s/30s", dry_run=True) as attachment:
         assert attachment.attached
+
+
+def test_an_attachment_has_a_page(spark):
+    with attach(spark, "5s/30s", dry_run=True, dashboard="127.0.0.1:0") as attachment:
+        opening = httpx.get(f"{attachment.dashboard.url}api/run").json()
+    assert opening["controls"] == {"paused": False, "dry_run": True, "finished": False, "steerable": True}
+    assert opening["run"]["goals"][0]["slas"] == ["5s over 30s"]
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(attachment.dashboard.url)
 
 
 def test_a_dry_run_leaves_sparks_own_allocation_alone(spark):

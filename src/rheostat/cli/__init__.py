@@ -13,6 +13,7 @@ from rheostat.cli.commands import (
     calibrate,
     cluster,
     compare,
+    dashboard,
     demo,
     doctor,
     explain,
@@ -23,22 +24,28 @@ from rheostat.cli.commands import (
     plan,
     policies,
     replay,
+    report,
     reproduce,
     run,
     simulate,
+    watch,
 )
+from rheostat.cli.dashboard_option import DashboardCommand
 from rheostat.cli.error_messages import message_for
 from rheostat.errors import RheostatError
 
 app = typer.Typer(name="rheostat", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("demo")(demo.demo)
-app.command("run")(run.run_application)
+app.command("run", cls=DashboardCommand)(run.run_application)
+app.command("dashboard")(dashboard.serve_dashboard)
 app.command("init")(init.write_settings)
 app.command("doctor")(doctor.check_spark)
-app.command("simulate")(simulate.simulate_scenario)
+app.command("simulate", cls=DashboardCommand)(simulate.simulate_scenario)
 app.command("calibrate")(calibrate.calibrate_application)
 app.command("compare")(compare.compare_policies)
 app.command("policies")(policies.list_policies)
+app.command("watch")(watch.watch_journal)
+app.command("report")(report.report_journal)
 app.command("explain")(explain.explain_journal)
 app.command("replay")(replay.replay_journal)
 app.command("plan")(plan.plan_allocation)

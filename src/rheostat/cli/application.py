@@ -8,6 +8,11 @@ from rheostat.errors import ConfigError
 from rheostat.topology import Topology
 
 
+def is_name(app: str) -> bool:
+    """Whether `app` is the name of an application that comes with Rheostat, and no file."""
+    return app.replace("-", "").isalnum() and not Path(app).exists()
+
+
 def load_topology(app: str) -> Topology:
     """The topology that `APP.py[:name]` names; without a name the only one in the file."""
     path, _, name = app.partition(":")

@@ -24,16 +24,18 @@ _SHOWN_DECISIONS = 6
 
 
 class LiveView:
-    """Renders a `RunHistory`; rich asks for it at its own refresh rate."""
+    """Renders a `RunHistory`; rich asks for it at its own refresh rate. `page` is the address of its dashboard."""
 
-    def __init__(self, title: str, history: RunHistory, sla: SLA | None) -> None:
-        self._title, self._history, self._sla = title, history, sla
+    def __init__(self, title: str, history: RunHistory, sla: SLA | None, page: str | None = None) -> None:
+        self._title, self._history, self._sla, self._page = title, history, sla, page
 
     def __rich__(self) -> RenderableType:
         if not self._history.turns:
-            return Panel("waiting for the first measurement ...", title=self._title)
+            return Panel("waiting for the first measurement ...", title=self._title, subtitle=self._page)
         return Panel(
-            Group(self._curves(), self._operators(self._history.turns[-1]), self._decisions()), title=self._title
+            Group(self._curves(), self._operators(self._history.turns[-1]), self._decisions()),
+            title=self._title,
+            subtitle=self._page,
         )
 
     def _curves(self) -> Table:

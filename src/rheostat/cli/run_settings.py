@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -13,10 +13,10 @@ from rheostat.policies.registry import DEFAULT_POLICY
 from rheostat.sla import Budget
 from rheostat.topology import Topology
 
-_TABLES = ("options", "sinks", "conf")
+_TABLES = ("options", "sources", "sinks", "kafka", "conf")
 """Settings that are merged entry by entry."""
 
-SINK_FORMS = "PATH or parquet:PATH, json:PATH, csv:PATH, orc:PATH, console"
+SINK_FORMS = "PATH or parquet:PATH, json:PATH, csv:PATH, orc:PATH, kafka:TOPIC@BROKERS, console"
 
 
 def _said(description: str, *examples: Any) -> msgspec.Meta:
@@ -26,7 +26,14 @@ def _said(description: str, *examples: Any) -> msgspec.Meta:
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of a run by their names in a file. Examples are what a commented file shows where no default is."""
 
-    app: Annotated[str | None, _said("a Python file, and the name of the topology in it", "app.py:topology")] = None
+    app: Annotated[
+        str | None,
+        _said("a Python file, and the name of the topology in it; or an application's name", "app.py:topology"),
+    ] = None
+    input: Annotated[
+        list[str], _said("files or folders that an application called by name reads instead of generated input", "data")
+    ] = []
+    rate: Annotated[float | None, _said("records/s of an application's input, instead of its own load", 100.0)] = None
     sla: Annotated[str | None, _said("latency and window of the SLA", "5s/30s")] = None
     policy: Annotated[str, _said("policy name; `rheostat policies` lists them")] = DEFAULT_POLICY
     master: Annotated[
@@ -48,13 +55,30 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     for_: Annotated[str | None, _said("stop after this time; without it, run until a signal", "10m")] = msgspec.field(
         name="for", default=None
     )
+    dashboard: Annotated[
+        str | None,
+        _said("serve a page of the run here; beyond this machine it needs a token", "127.0.0.1:8642"),
+    ] = None
+    webhook: Annotated[
+        str | None, _said("address that is told of missed SLAs and exhausted budgets", "https://example.org/alerts")
+    ] = None
+    log_format: Annotated[
+        Literal["text", "json"] | None, _said("how a run without a terminal is logged: text or json", "json")
+    ] = None
     dry_run: Annotated[bool, _said("show decisions without carrying them out")] = False
     packages: Annotated[
         list[str], _said("Maven packages that Spark loads", "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.0")
     ] = []
     options: Annotated[dict[str, Any], _said("options of the policy", {"smoothing": "alpha:0.8"})] = {}
+    sources: Annotated[
+        dict[str, str], _said("Kafka topics that are read instead, by source", {"sentences": "kafka:lines@broker:9092"})
+    ] = {}
     sinks: Annotated[
         dict[str, str], _said(f"where results go, by operator: {SINK_FORMS}", {"count": "json:results/counts"})
+    ] = {}
+    kafka: Annotated[
+        dict[str, str],
+        _said("options of Spark's connector for all topics that are named here", {"kafka.security.protocol": "SSL"}),
     ] = {}
     conf: Annotated[
         dict[str, str | int | float | bool], _said("settings of Spark", {"spark.executor.memory": "1g"})
@@ -97,7 +121,10 @@ def merged_settings(file: Path | None, given: Mapping[str, Any]) -> RunSettings:
     for name, value in given.items():
         if value is not None:
             content[name] = {**content.get(name, {}), **value} if name in _TABLES else value
-    return msgspec.convert(content, RunSettings)
+    try:
+        return msgspec.convert(content, RunSettings)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"the settings cannot be used: {_reason(error)}") from None
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -14,6 +14,10 @@ PolicyOptionTexts = Annotated[
     list[str] | None,
     typer.Option("--option", "-o", metavar="NAME=VALUE", help="Option of the policy; can be repeated."),
 ]
+JournalFile = Annotated[
+    Path,
+    typer.Argument(metavar="JOURNAL", help="A journal file, e.g. rheostat-run/journal.db.", show_default=False),
+]
 Traces = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Folder with recorded traces that are not in the folder of the scenario."),

@@ -40,15 +40,18 @@ def simulate(
     listeners: Sequence[Listener] = (),
     watchers: Sequence[Watcher] = (),
     series: bool = False,
+    pace: float | None = None,
+    started: Callable[[Controller], None] | None = None,
 ) -> Result:
     """Run `scenario` under `policy` (by name or class, by default the scenario's own) and return the result.
 
     The same scenario, policy and seed always give the same result. `listeners` are called after every turn of the
-    loop, `watchers` once with the cluster before the run. With `series` the result has a point for each turn.
+    loop, `watchers` once with the cluster before the run, `started` with the controller. With `series` the result has a
+    point for each turn. With `pace` it takes a second for so many simulated ones; otherwise as long as it takes.
     """
     name = policy or scenario.policy
     chosen = dict(options) if options is not None else (scenario.policy_options if name == scenario.policy else {})
-    plant = SimPlant(scenario.model, np.random.default_rng(seed))
+    plant = SimPlant(scenario.model, np.random.default_rng(seed), pace=pace)
     board = Scoreboard(plant.cluster, scenario.goal.slas)
     for watcher in watchers:
         watcher(plant.cluster)
@@ -67,6 +70,8 @@ def simulate(
     )
     for change in scenario.budget_changes:
         plant.cluster.timers.at(change.at_s, partial(controller.change_budget, change.budget))
+    if started is not None:
+        started(controller)
     controller.run(until_s=scenario.duration_s)
     plant.cluster.advance(scenario.duration_s)
     return Result(

@@ -56,14 +56,15 @@ def _entries(turn: ExplainedTurn, operator: str | None) -> Iterator[tuple[Hashab
 def _alike(decision: ExplainedDecision) -> Hashable:
     """Equal for decisions that belong into one entry: holds of several pools, and whatever recurs in the next turn."""
     if decision.ruling is Ruling.HELD:
-        return decision.ruling, _without_numbers(decision.reason)
+        return decision.ruling, without_numbers(decision.reason)
     if decision.ruling is Ruling.ACCEPTED:
         return decision.ruling, decision.subject, decision.revision
-    said = (_without_numbers(decision.reason), _without_numbers(decision.refusal))
+    said = (without_numbers(decision.reason), without_numbers(decision.refusal))
     return decision.ruling, decision.subject, decision.decision, said
 
 
-def _without_numbers(text: str) -> str:
+def without_numbers(text: str) -> str:
+    """Equal for texts that differ in numbers only."""
     return _NUMBERS.sub("#", text)
 
 

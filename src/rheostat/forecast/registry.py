@@ -7,9 +7,9 @@ from rheostat.forecast.model import ForecastModel
 from rheostat.forecast.models.autoregression import Autoregression
 from rheostat.forecast.models.basic import Basic
 from rheostat.forecast.models.forest import Forest
-from rheostat.forecast.models.fourier import Fourier
+from rheostat.forecast.models.fourier import Fourier, FourierWithTrend
 from rheostat.forecast.models.holt_winters import HoltWinters
-from rheostat.forecast.models.neural import Neural
+from rheostat.forecast.models.neural import Neural, UnscaledNeural
 from rheostat.forecast.models.regression import BestFit, Exponential, Linear, Logarithmic
 from rheostat.forecast.models.seasonal_naive import SeasonalNaive
 from rheostat.forecast.models.select import Select
@@ -28,6 +28,8 @@ MODELS: Mapping[str, type[ForecastModel]] = {
         SeasonalNaive,
         HoltWinters,
         Autoregression,
+        FourierWithTrend,
+        UnscaledNeural,
         Select,
     )
 }
@@ -39,4 +41,4 @@ def make_model(name: str, seed: int = 0) -> ForecastModel:
     if name not in MODELS:
         raise ConfigError(f"no forecasting model is called {name!r}; {nearest(name, MODELS)}")
     made: Callable[..., ForecastModel] = MODELS[name]
-    return made(seed=seed) if name in (Neural.name, Forest.name) else made()
+    return made(seed=seed) if name in (Neural.name, UnscaledNeural.name, Forest.name) else made()

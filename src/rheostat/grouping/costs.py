@@ -41,6 +41,13 @@ class CostSketch:
         counts = self.counts.cells
         return np.asarray(np.divide(self.times_s.cells, counts, out=np.full(counts.shape, np.nan), where=counts > 0))
 
+    def scaled(self, factor: float) -> "CostSketch":
+        """The sketch of the same records if each had taken `factor` times as long."""
+        other = CostSketch(self.hashes)
+        other.counts.cells = self.counts.cells.copy()
+        other.times_s.cells = self.times_s.cells * factor
+        return other
+
     def merged(self, other: "CostSketch") -> "CostSketch":
         """The sketch of the records of both; they must have the same hashes."""
         if self.hashes != other.hashes:

@@ -11,7 +11,7 @@ from rheostat.errors import JournalError
 from rheostat.filelock import FileLock
 
 APPLICATION_ID = 0x52484554
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 MEMORY = ":memory:"
 _SQLITE_HEADER = b"SQLite format 3\0"
 
@@ -22,12 +22,22 @@ CREATE TABLE snapshots (
     id INTEGER PRIMARY KEY, run INTEGER NOT NULL, time_s REAL NOT NULL, revision INTEGER NOT NULL,
     settling TEXT NOT NULL, holds TEXT NOT NULL, body BLOB NOT NULL);
 CREATE INDEX snapshots_by_run ON snapshots (run);
+CREATE TABLE points (
+    id INTEGER PRIMARY KEY, run INTEGER NOT NULL, time_s REAL NOT NULL, input REAL,
+    expected REAL, expected_low REAL, expected_high REAL, latency_s REAL, completed INTEGER NOT NULL, standing_s REAL,
+    missed INTEGER, queued REAL, planned INTEGER NOT NULL, active INTEGER NOT NULL, coming INTEGER NOT NULL,
+    standby INTEGER NOT NULL, leaving INTEGER NOT NULL, executor_s REAL NOT NULL, paused INTEGER NOT NULL,
+    dry_run INTEGER NOT NULL);
+CREATE INDEX points_by_time ON points (time_s);
 CREATE TABLE decisions (
     id INTEGER PRIMARY KEY, run INTEGER NOT NULL, snapshot INTEGER NOT NULL, time_s REAL NOT NULL,
     subject TEXT NOT NULL, pool TEXT, kind TEXT NOT NULL, ruling TEXT NOT NULL, why TEXT NOT NULL,
     revision INTEGER UNIQUE, body TEXT NOT NULL);
 CREATE INDEX decisions_by_run ON decisions (run);
 CREATE TABLE outcomes (revision INTEGER PRIMARY KEY, time_s REAL NOT NULL, observed TEXT, note TEXT NOT NULL);
+CREATE TABLE commands (
+    id INTEGER PRIMARY KEY, run INTEGER NOT NULL, time_s REAL NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL,
+    by TEXT NOT NULL);
 CREATE TABLE problems (
     id INTEGER PRIMARY KEY, run INTEGER NOT NULL, time_s REAL NOT NULL, place TEXT NOT NULL, what TEXT NOT NULL);
 """

@@ -6,9 +6,11 @@ in the system's cache and survive a crash of the program.
 
 Everything is JSON, readable with any SQLite tool; snapshots, by far the largest part, are compressed (zlib, level 1: a
 third of the size or less, for 50 us a turn and a third of the time it takes to decode them). `keep_snapshots` bounds
-the file. Plans, decisions, outcomes and problems are never deleted.
+the file. Points, a few numbers of each turn, are kept for thirty times as many turns. Plans, decisions, outcomes,
+problems and commands are never deleted.
 """
 
+import math
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +23,16 @@ from rheostat.capabilities import Capabilities
 from rheostat.decision import AnyDecision, Effect
 from rheostat.errors import ConfigError, JournalError
 from rheostat.journal.file import MEMORY, JournalFile
-from rheostat.journal.records import PendingAction, RecordedDecision, RecordedObservation, Resumed, RunRecord
+from rheostat.journal.points import Point, PointTotals, number_at, read_points, read_totals, write_point
+from rheostat.journal.records import (
+    Command,
+    Newest,
+    PendingAction,
+    RecordedDecision,
+    RecordedObservation,
+    Resumed,
+    RunRecord,
+)
 from rheostat.loop.turn import LoopProblem, Ruling, Turn, Verdict
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
@@ -32,6 +43,7 @@ A_DAY = 86_400
 """Snapshots of a day, one a second."""
 
 _PRUNE_EVERY = 64
+_POINTS_PER_SNAPSHOT = 30
 _PAGE = 512
 
 _decode_seen = msgspec.json.Decoder(tuple[Snapshot, Capabilities]).decode
@@ -103,6 +115,7 @@ class Journal:
         with self._file.transaction(durable=acted) as connection:
             if turn.snapshot is not None:
                 seen = self._write_snapshot(connection, turn, turn.snapshot)
+                write_point(connection, seen, self._run, turn, turn.snapshot)
                 self._write_decisions(connection, turn, seen)
                 self._prune(connection, seen)
             if acted:
@@ -115,6 +128,18 @@ class Journal:
         """Record problems that came up after the turn was written."""
         with self._file.transaction(durable=False) as connection:
             self._write_problems(connection, time_s, problems)
+
+    def command(self, command: Command) -> None:
+        """Record an intervention."""
+        with self._file.transaction(durable=True) as connection:
+            _insert(connection, "commands", run=self._run, **msgspec.structs.asdict(command))
+
+    def reader(self) -> "Journal":
+        """Another one on the same file that only reads, so that long queries do not delay the writer.
+
+        A journal in memory has no other than itself.
+        """
+        return self if self._file.path == MEMORY else Journal(self._file.path, read_only=True)
 
     def runs(self) -> dict[int, RunRecord]:
         """All runs by number, the oldest first."""
@@ -133,21 +158,65 @@ class Journal:
         rows = self._file.rows("SELECT id, time_s FROM snapshots WHERE run = ? ORDER BY id", (run,))
         return [(number, time_s) for number, time_s in rows]
 
-    def last_recorded(self, count: int, before_run: int | None = None) -> list[RecordedObservation]:
-        """The last `count` observations, or the last before a run, the oldest first."""
-        where, values = ("", (count,)) if before_run is None else ("WHERE run < ?", (before_run, count))
-        rows = self._file.rows(f"{_SNAPSHOTS} {where} ORDER BY id DESC LIMIT ?", values)
+    def last_recorded(self, count: int, before_run: int | None = None, after: int = 0) -> list[RecordedObservation]:
+        """The last `count` observations, or the last before a run, the oldest first; those after the number `after`."""
+        where, values = ("id > ?", (after, count)) if before_run is None else ("run < ?", (before_run, count))
+        rows = self._file.rows(f"{_SNAPSHOTS} WHERE {where} ORDER BY id DESC LIMIT ?", values)
         return [self._recorded(row) for row in reversed(rows)]
+
+    def recorded_at(self, time_s: float, count: int) -> list[RecordedObservation]:
+        """The last `count` observations at or before `time_s`, the oldest first; none if that one was deleted."""
+        last = number_at(self._file, time_s, "DESC") or 0
+        rows = self._file.rows(f"{_SNAPSHOTS} WHERE id BETWEEN ? AND ? ORDER BY id", (last - count + 1, last))
+        return [self._recorded(row) for row in rows] if rows and rows[-1][0] == last else []
 
     def decisions(self, run: int | None = None) -> list[RecordedDecision]:
         """The decisions to change something, with their outcomes, the oldest first."""
         where, values = ("", ()) if run is None else ("WHERE d.run = ?", (run,))
-        rows = self._file.rows(
-            "SELECT d.run, d.snapshot, d.time_s, d.body, d.ruling, d.why, d.revision, o.observed, o.note "
-            f"FROM decisions d LEFT JOIN outcomes o ON o.revision = d.revision {where} ORDER BY d.id",
-            values,
-        )
+        return [_recorded_decision(*row) for row in self._file.rows(f"{_DECISIONS} {where} ORDER BY d.id", values)]
+
+    def newest_decisions(
+        self,
+        most: int,
+        *,
+        before: int | None = None,
+        operator: str = "",
+        kind: str = "",
+        ruling: str = "",
+        from_s: float = -math.inf,
+        until_s: float = math.inf,
+    ) -> list[RecordedDecision]:
+        """The newest first; those before the one with the number `before`, and only what the other arguments name."""
+        conditions: list[tuple[str, object]] = [("d.time_s >= ?", from_s), ("d.time_s <= ?", until_s)]
+        conditions += [] if before is None else [("d.id < ?", before)]
+        conditions += [("instr('+' || d.subject || '+', ?) > 0", f"+{operator}+")] if operator else []
+        conditions += [(f"d.{name} = ?", value) for name, value in (("kind", kind), ("ruling", ruling)) if value]
+        where = " AND ".join(condition for condition, _ in conditions)
+        values = [value for _, value in conditions]
+        rows = self._file.rows(f"{_DECISIONS} WHERE {where} ORDER BY d.id DESC LIMIT ?", [*values, most])
         return [_recorded_decision(*row) for row in rows]
+
+    def newest(self) -> Newest:
+        """How far it has grown."""
+        [counts] = self._file.rows(
+            "SELECT (SELECT ifnull(max(id), 0) FROM decisions), (SELECT count(*) FROM outcomes), "
+            "(SELECT ifnull(max(id), 0) FROM runs), (SELECT ifnull(max(id), 0) FROM commands)"
+        )
+        points = self._file.rows("SELECT id, time_s, paused, dry_run FROM points ORDER BY id DESC LIMIT 1")
+        point, time_s, paused, dry_run = points[0] if points else (0, 0.0, 0, 0)
+        return Newest(point, time_s, bool(paused), bool(dry_run), *counts)
+
+    def points(self, from_s: float, until_s: float, most: int) -> list[Point]:
+        """The turns between two times, both included, as at most `most` points: means over several turns if need be."""
+        return read_points(self._file, from_s, until_s, most)
+
+    def totals(self) -> PointTotals:
+        """All turns together."""
+        return read_totals(self._file)
+
+    def commands(self) -> list[Command]:
+        """The interventions, the oldest first."""
+        return [Command(*row) for row in self._file.rows("SELECT time_s, kind, what, by FROM commands ORDER BY id")]
 
     def problems(self) -> list[tuple[float, LoopProblem]]:
         """The problems with the times at which they began, changed or ended, the oldest first."""
@@ -190,6 +259,7 @@ class Journal:
     def _prune(self, connection: sqlite3.Connection, newest: int) -> None:
         if self._keep is not None and newest % _PRUNE_EVERY == 0:
             connection.execute("DELETE FROM snapshots WHERE id <= ?", (newest - self._keep,))
+            connection.execute("DELETE FROM points WHERE id <= ?", (newest - _POINTS_PER_SNAPSHOT * self._keep,))
 
     def _pending(self) -> tuple[PendingAction, ...]:
         """Accepted decisions without an outcome; of those on one pool the ones of the last turn."""
@@ -233,10 +303,16 @@ class NullJournal:
 
     def note(self, time_s: float, problems: Iterable[LoopProblem]) -> None: ...
 
+    def command(self, command: Command) -> None: ...
+
     def last_recorded(self, count: int, before_run: int | None = None) -> list[RecordedObservation]:
         return []
 
 
+_DECISIONS = (
+    "SELECT d.id, d.run, d.snapshot, d.time_s, d.body, d.ruling, d.why, d.revision, o.observed, o.note "
+    "FROM decisions d LEFT JOIN outcomes o ON o.revision = d.revision"
+)
 _SNAPSHOTS = "SELECT id, run, revision, settling, holds, body FROM snapshots"
 
 
@@ -266,6 +342,7 @@ def _decision_row(verdict: Verdict, turn: Turn) -> dict[str, Any]:
 
 
 def _recorded_decision(
+    number: int,
     run: int,
     snapshot: int,
     time_s: float,
@@ -277,4 +354,5 @@ def _recorded_decision(
     note: str | None,
 ) -> RecordedDecision:
     effect = None if observed is None else msgspec.json.decode(observed, type=Effect)
-    return RecordedDecision(run, snapshot, time_s, _decode_decision(body), Ruling(ruling), why, revision, effect, note)
+    decision = _decode_decision(body)
+    return RecordedDecision(number, run, snapshot, time_s, decision, Ruling(ruling), why, revision, effect, note)

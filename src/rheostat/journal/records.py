@@ -44,6 +44,7 @@ class RecordedObservation(msgspec.Struct, frozen=True):
 class RecordedDecision(msgspec.Struct, frozen=True):
     """One decision to change something: what became of it, what it predicted, and what was observed."""
 
+    id: int
     run: int
     snapshot: int
     time_s: float
@@ -55,12 +56,34 @@ class RecordedDecision(msgspec.Struct, frozen=True):
     note: str | None
 
 
+class Command(msgspec.Struct, frozen=True):
+    """An intervention: pause, resume, another goal, a requested decision. `by` is empty if nobody said who it was."""
+
+    time_s: float
+    kind: str
+    what: str
+    by: str
+
+
 class PendingAction(msgspec.Struct, frozen=True):
     """An accepted decision whose outcome is not known yet."""
 
     revision: int
     pool: PoolName
     accepted_s: float
+
+
+class Newest(msgspec.Struct, frozen=True):
+    """How far a journal has grown: the numbers of its newest entries, and what the loop did in the newest turn."""
+
+    point: int = 0
+    time_s: float = 0.0
+    paused: bool = False
+    dry_run: bool = False
+    decision: int = 0
+    outcomes: int = 0
+    run: int = 0
+    command: int = 0
 
 
 class Resumed(msgspec.Struct, frozen=True):

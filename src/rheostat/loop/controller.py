@@ -6,6 +6,7 @@ a plant, a policy or a journal ends the loop: it holds, reports the problem once
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -13,13 +14,14 @@ from typing import Any
 
 import msgspec
 
+from rheostat.capabilities import Capabilities
 from rheostat.decision import Decision, Scale
-from rheostat.describe import executors
+from rheostat.describe import describe, executors, goal_text
 from rheostat.duration import Duration, human, seconds
 from rheostat.errors import ConfigError
 from rheostat.journal import Journal, NullJournal
 from rheostat.journal.goal_record import GoalRecord
-from rheostat.journal.records import RecordedObservation, Resumed, RunRecord
+from rheostat.journal.records import Command, RecordedObservation, Resumed, RunRecord
 from rheostat.loop.actions import Action, ActionTracker
 from rheostat.loop.guards import Context, arbitrate
 from rheostat.loop.observer import MeasuredSnapshot, PlantObserver
@@ -29,9 +31,11 @@ from rheostat.loop.recovery import recover_state, show_again
 from rheostat.loop.settling import SettlingPools
 from rheostat.loop.turn import Outcome, Ruling, Turn, Verdict
 from rheostat.measure.measurer import Measurer
+from rheostat.measure.sla_standing import SlaStandings
 from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.plant import Plant
+from rheostat.policies.expectation import Expecting
 from rheostat.policies.observation import Observation
 from rheostat.policies.policy import Policy, check_made
 from rheostat.sla import SLA, Budget, Goal
@@ -75,10 +79,14 @@ class Controller:
         self._problems = ProblemLog()
         self._outcomes: list[Outcome] = []
         self._paused, self._stopped = threading.Event(), threading.Event()
+        self._dry_run = self.options.dry_run
+        self._requested: deque[Decision] = deque()
+        self._standings = SlaStandings(goal.slas)
+        self._due_s: float | None = None
         self._turning = threading.RLock()
         self._shown: deque[Observation] = deque(maxlen=self.options.history)
         resumed = self._journal.resume(goal.topology)
-        follows = self.options.dry_run or resumed is None or not resumed.decided
+        follows = self._dry_run or resumed is None or not resumed.decided
         self._present = present if follows else None
         self._begin(resumed, plan or _least(goal))
         self._follow_present(plant.clock.now())
@@ -92,19 +100,42 @@ class Controller:
     def paused(self) -> bool:
         return self._paused.is_set()
 
-    def pause(self) -> None:
-        """Refuse all decisions until `resume`. The plan in force is still applied."""
-        self._paused.set()
+    @property
+    def dry_run(self) -> bool:
+        return self._dry_run
 
-    def resume(self) -> None:
+    def pause(self, by: str = "") -> None:
+        """Refuse all decisions of the policy until `resume`. The plan in force is still applied.
+
+        The journal records this and every other intervention, with who it was `by`, if that is given.
+        """
+        self._paused.set()
+        self._record_command("pause", "", by)
+
+    def resume(self, by: str = "") -> None:
         """Accept decisions again."""
         self._paused.clear()
+        self._record_command("resume", "", by)
+
+    def set_dry_run(self, dry_run: bool, by: str = "") -> None:
+        """From the next turn on, only show decisions, or carry them out again."""
+        with self._turning:
+            self._dry_run = dry_run
+        self._record_command("dry run" if dry_run else "end of dry run", "", by)
+
+    def request(self, decision: Decision, by: str) -> None:
+        """Have the next turn judge `decision` as one of its own, before those of the policy."""
+        if not by:
+            raise ConfigError("a requested decision needs the name of who asked for it")
+        self._plan.pools_of(decision)
+        self._requested.append(msgspec.structs.replace(decision, by=by))
+        self._record_command("request", f"{decision.subject}: {describe(decision)}", by)
 
     def change_budget(self, budget: Budget) -> None:
         """Use another budget from the next turn on, as `change_goal` does."""
         self.change_goal(budget=budget)
 
-    def change_goal(self, *, slas: Sequence[SLA] | None = None, budget: Budget | None = None) -> None:
+    def change_goal(self, *, slas: Sequence[SLA] | None = None, budget: Budget | None = None, by: str = "") -> None:
         """Use other SLAs or another budget from the next turn on, from any thread; what is left out stays.
 
         The policy is made anew for the new goal and is shown the last observations. If the plan has more executors
@@ -125,7 +156,9 @@ class Controller:
             if plan != self.plan:
                 self._journal.adopt(now_s, plan)
             self.goal, self._plan, self._policy = goal, plan, policy
+            self._standings = SlaStandings(goal.slas)
             self._journal.begin(self._run_record(now_s, len(self._shown)), plan)
+        self._record_command("goal", goal_text(goal), by)
 
     def stop(self) -> None:
         """End `run` after the present turn, from any thread. A stopped controller does not run again."""
@@ -141,6 +174,7 @@ class Controller:
         end_s = until_s if for_ is None else start_s + seconds(for_, "for_")
         due_s = start_s
         while not self._stopped.is_set() and (end_s is None or due_s <= end_s + 1e-9):
+            self._due_s = due_s
             self._turn_safely()
             turns = int((self._plant.clock.now() - start_s) / self.options.period_s + 1e-9) + 1
             due_s = start_s + turns * self.options.period_s
@@ -152,10 +186,11 @@ class Controller:
             return self._turn()
 
     def _turn(self) -> Turn:
-        time_s = self._plant.clock.now()
+        time_s, began_s = self._plant.clock.now(), time.perf_counter()
+        lag_s = 0.0 if self._due_s is None else max(0.0, time_s - self._due_s)
         self._follow_present(time_s)
         measured = self._observer.observe(self._plan)
-        unreached = frozenset() if self.options.dry_run else self._observer.unreached(self._plan)
+        unreached = frozenset() if self._dry_run else self._observer.unreached(self._plan)
         if measured is None:
             turn = self._new_turn(time_s, unreached)
         else:
@@ -166,6 +201,7 @@ class Controller:
             self._apply(time_s)
         else:
             self._problems.clear("apply")
+        turn = msgspec.structs.replace(turn, lag_s=lag_s, took_s=time.perf_counter() - began_s)
         self._notify(turn)
         return turn
 
@@ -204,7 +240,7 @@ class Controller:
             return
         try:
             present = self._present()
-            plan = present if self.options.dry_run else _within_bounds(present, self.goal)
+            plan = present if self._dry_run else _within_bounds(present, self.goal)
             plan = msgspec.structs.replace(plan, revision=self._plan.revision)
             if plan != self._plan:
                 plan = msgspec.structs.replace(plan, revision=self._plan.revision + 1)
@@ -256,9 +292,10 @@ class Controller:
             settling=blocked,
             last_action_s=self._last_action_s,
             paused=self.paused,
+            dry_run=self._dry_run,
         )
         self._shown.append(observation)
-        verdicts, plan = arbitrate(self._ask(observation), context, measured.substream_loads)
+        verdicts, plan = arbitrate([*self._requests(), *self._ask(observation)], context, measured.substream_loads)
         self._outcomes += self._actions.observe(measured.snapshot, measured.unsmoothed, settling, self._plan)
         return self._new_turn(
             time_s,
@@ -268,7 +305,21 @@ class Controller:
             snapshot=measured.snapshot,
             measures=measured.measures,
             capabilities=measured.capabilities,
+            standings=self._standings.update(measured.snapshot),
+            executors_left=self._executors_left(plan, measured.capabilities),
+            expected=self._policy.expectation if isinstance(self._policy, Expecting) else None,
         )
+
+    def _executors_left(self, plan: Plan, capabilities: Capabilities) -> int | None:
+        """How many more executors the budget and the cluster allow under `plan`; None if neither has a limit."""
+        total, room = self.goal.budget.total, capabilities.room
+        left = [] if total is None else [total - capabilities.reserved - plan.total]
+        left += [] if room is None else [room - plan.total_with_standbys]
+        return max(0, min(left)) if left else None
+
+    def _requests(self) -> list[Decision]:
+        """What was asked for since the last turn."""
+        return [self._requested.popleft() for _ in range(len(self._requested))]
 
     def _ask(self, observation: Observation) -> Sequence[Decision]:
         try:
@@ -290,6 +341,8 @@ class Controller:
             outcomes=tuple(self._outcomes),
             problems=self._problems.present(),
             problem_changes=self._problems.changes(),
+            paused=self.paused,
+            dry_run=self._dry_run,
             **{"plan": self._plan, **fields},
         )
 
@@ -322,6 +375,13 @@ class Controller:
             self._journal.note(time_s, changes)
             self._problems.recorded(changes)
         except Exception as error:  # they are recorded with the next turn
+            self._problems.failed("journal", error)
+
+    def _record_command(self, kind: str, what: str, by: str) -> None:
+        """An intervention works even if it cannot be recorded."""
+        try:
+            self._journal.command(Command(self._plant.clock.now(), kind, what, by))
+        except Exception as error:
             self._problems.failed("journal", error)
 
     def _notify(self, turn: Turn) -> None:

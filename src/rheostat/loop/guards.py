@@ -33,6 +33,7 @@ class Context:
     settling: frozenset[PoolName] = frozenset()
     last_action_s: float | None = None
     paused: bool = False
+    dry_run: bool = False
 
     def concerned(self, decision: Decision) -> list[OperatorName]:
         """The operators in the pools that `decision` is about."""
@@ -44,7 +45,8 @@ Guard = Callable[[Decision, Context, Plan], str | None]
 
 
 def while_paused(decision: Decision, context: Context, proposed: Plan) -> str | None:
-    return "the controller is paused" if context.paused else None
+    """What somebody asked for is done even then: a pause stops the policy."""
+    return "the controller is paused" if context.paused and decision.by is None else None
 
 
 def on_a_stale_snapshot(decision: Decision, context: Context, proposed: Plan) -> str | None:
@@ -77,7 +79,7 @@ def while_settling(decision: Decision, context: Context, proposed: Plan) -> str 
 
 def within_the_cooldown(decision: Decision, context: Context, proposed: Plan) -> str | None:
     """T_ra of DRS. Decisions of the same turn are one action in this respect."""
-    if context.last_action_s is None or context.options.dry_run:
+    if context.last_action_s is None or context.dry_run:
         return None
     wait_s = context.last_action_s + context.options.cooldown_s - context.time_s
     return f"cooldown of {human(context.options.cooldown_s)}: {human(wait_s)} left" if wait_s > 1e-9 else None
@@ -164,16 +166,17 @@ def arbitrate(
 ) -> tuple[tuple[Verdict, ...], Plan]:
     """A verdict on each decision, and the plan that the accepted ones lead to.
 
-    Those that free executors come first, so that others may use them within the budget. `loads` weighs the
+    What somebody asked for comes first, before what the policy decided. Among the others those that free executors come
+    first, so that others may use them within the budget. `loads` weighs the
     substreams where a decision leaves their assignment to the plan. In a dry run the plan stays as it is.
     """
     start, verdicts = context.plan, []
     decided: set[OperatorName] = set()
-    for decision in sorted(decisions, key=lambda d: not _frees_executors(d, start)):
+    for decision in sorted(decisions, key=lambda d: (d.by is None, not _frees_executors(d, start))):
         verdict, plan = _judge(decision, context, loads, guards, decided, start)
         context = replace(context, plan=plan)
         verdicts.append(verdict)
-    return tuple(verdicts), start if context.options.dry_run else context.plan
+    return tuple(verdicts), start if context.dry_run else context.plan
 
 
 def _judge(
@@ -198,7 +201,7 @@ def _judge(
     for guard in guards:
         if (why := guard(decision, context, proposed)) is not None:
             return Verdict(decision, Ruling.REFUSED, why), context.plan
-    if context.options.dry_run:
+    if context.dry_run:
         return Verdict(decision, Ruling.DRY_RUN, "dry run"), proposed
     return Verdict(decision, Ruling.ACCEPTED, revision=proposed.revision), proposed
 

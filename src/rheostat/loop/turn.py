@@ -7,8 +7,10 @@ import msgspec
 from rheostat.capabilities import Capabilities
 from rheostat.decision import Decision, Effect
 from rheostat.measure.measures import Measures
+from rheostat.measure.sla_standing import SlaStanding
 from rheostat.names import PoolName
 from rheostat.plan import Plan
+from rheostat.policies.expectation import Expectation
 from rheostat.snapshot import Snapshot
 
 
@@ -51,7 +53,10 @@ class LoopProblem(msgspec.Struct, frozen=True):
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """Everything about one turn. `before` was the plan when `snapshot` was taken, `plan` is the plan from now on.
 
-    `problems` are those there are now, `problem_changes` those that began, changed or ended.
+    `standings` has one entry for each SLA of the goal, `expected` is the policy's latest forecast of the input, if it
+    makes any. `problems` are those there are now, `problem_changes` those that began, changed or ended. The turn began
+    `lag_s` after it was due and took `took_s`. `executors_left` is how many more budget and cluster allow, None if they
+    have no limit.
     """
 
     time_s: float
@@ -61,10 +66,17 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     measures: Measures | None = None
     capabilities: Capabilities = Capabilities()
     settling: frozenset[PoolName] = frozenset()
+    standings: tuple[SlaStanding, ...] = ()
+    expected: Expectation | None = None
+    paused: bool = False
+    dry_run: bool = False
     verdicts: tuple[Verdict, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     problems: tuple[LoopProblem, ...] = ()
     problem_changes: tuple[LoopProblem, ...] = ()
+    executors_left: int | None = None
+    lag_s: float = 0.0
+    took_s: float = 0.0
 
     def ruled(self, ruling: Ruling) -> tuple[Verdict, ...]:
         """The verdicts with this ruling."""

@@ -6,11 +6,13 @@ import msgspec
 
 
 class Expectation(msgspec.Struct, frozen=True):
-    """So many `events` enter between two times."""
+    """So many `events` enter between two times, and between `low` and `high` where the forecast says so."""
 
     from_s: float
     until_s: float
     events: float
+    low: float | None = None
+    high: float | None = None
 
 
 @runtime_checkable

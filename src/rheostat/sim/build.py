@@ -136,6 +136,7 @@ def _set_operators(state: EngineState, model: SimModel) -> None:
         it.batch_trigger_s = seconds(serving.batches.trigger, "trigger")
         it.batch_tasks = serving.batches.tasks or 0
         _set_batch_limit(it, serving.batches.limit)
+        it.io_s = seconds(serving.io, "io")
         it.service_kind, it.service_a, it.service_b = _service(serving.service)
         if serving.service.cost_by_value:
             it.cost_start = cost
@@ -165,7 +166,8 @@ def _set_groupings(state: EngineState, model: SimModel, hashes: list[Hashes]) ->
     for position, (name, each) in enumerate(zip(model.topology.operators, hashes, strict=True)):
         serving, it = model.operator(name), state.operators[position]
         it.sketch_rows, it.sketch_columns, it.first_hash = each.rows, each.columns, first
-        it.sketch_window, it.sketch_tolerance = serving.osg.window, serving.osg.tolerance
+        it.sketch_window_s = seconds(serving.osg.window, "OSG window")
+        it.sketch_least, it.sketch_tolerance = serving.osg.least, serving.osg.tolerance
         it.schedulers, it.interval_s = serving.osg.schedulers, positive_seconds(serving.interval, "interval")
         state.hashes.factor[first : first + each.rows] = each.factors
         state.hashes.offset[first : first + each.rows] = each.offsets
@@ -231,6 +233,7 @@ def _set_cluster(state: EngineState, model: SimModel) -> None:
     world.longest_hop_s = max(world.process_hop_s, world.node_hop_s)
     world.process_cost_s = seconds(cluster.process_cost, "process cost")
     world.node_cost_s = seconds(cluster.node_cost, "node cost")
+    world.node_io_s = seconds(cluster.node_io, "node I/O")
     if cluster.timeout is not None:
         world.timeout_s = positive_seconds(cluster.timeout, "timeout")
     for position, node in enumerate(cluster.nodes):

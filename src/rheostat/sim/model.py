@@ -1,7 +1,7 @@
 """Simulation model: how records arrive, how operators serve, and what changes of the cluster cost."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -12,7 +12,7 @@ from rheostat.duration import Duration, positive_seconds, seconds
 from rheostat.errors import ConfigError
 from rheostat.grouping import check
 from rheostat.grouping.check import BATCH_GREEDY, KEY
-from rheostat.grouping.osg.task import TOLERANCE, WINDOW
+from rheostat.grouping.osg.task import LEAST, TOLERANCE, WINDOW_S
 from rheostat.load import Constant, Shape
 from rheostat.names import OperatorName
 from rheostat.topology import Topology
@@ -68,12 +68,14 @@ class Batches(Spec, frozen=True):
 
 
 class Osg(Spec, frozen=True):
-    """OSG's parameters (DABS-Storm §5.2): the precision of its sketches, N as `window` and μ as `tolerance`, and the
-    number of schedulers; each upstream executor sends through one of them."""
+    """OSG's parameters (DABS-Storm §5.2): the precision of its sketches, the time `window` and the `least` records
+    between two looks at them (the paper has a number N of records), μ as `tolerance`, and the number of schedulers;
+    each upstream executor sends through one of them."""
 
     epsilon: Share = 0.05
     delta: Share = 0.05
-    window: Count = WINDOW
+    window: Duration = WINDOW_S
+    least: Count = LEAST
     tolerance: NotNegative = TOLERANCE
     schedulers: Count = 1
 
@@ -84,12 +86,13 @@ class OperatorModel(Spec, frozen=True):
     `queues`: "own" (one FIFO queue for each executor), "shared" (one queue for all), "batches" (micro-batches).
     `grouping` distributes records over executors; by default round robin, or by key for a keyed operator. Load-aware
     grouping reads utilisation every `interval`; "nearest" prefers the process and the node while queues there are
-    short; "batch-greedy" assigns a micro-batch as a whole.
+    not much longer than elsewhere; "batch-greedy" assigns a micro-batch as a whole.
     `capacity` bounds each queue; records that overflow are lost.
     `split` "one" sends each record to one of the output streams only, with the selectivities as probabilities.
     `emission` says how the number of output records varies around the selectivity; "bulk" emits `bulk` at a time.
-    State is `state_bytes` for each substream, and grows by `state_bytes_per_record`. Each executor uses the share
-    `memory` of its node's memory, and each record keeps its node's I/O busy for `io`.
+    State is `state_bytes` for each substream, and grows by `state_bytes_per_record`. Each executor needs the share
+    `memory` of its node's memory, and a node without it takes no executor. Each record keeps its node's I/O busy for
+    `io`, one after the other, before it can be served.
     """
 
     service: Service = Service()
@@ -170,13 +173,16 @@ class ClusterModel(Spec, frozen=True):
     executor lasts `first_batch` longer for it, and while executors start or warm up all batches cost
     `cost_while_starting` times as much beside their work.
     Moving substreams takes `move_delay` plus their state over `bandwidth` (bytes/s); meanwhile the `substream`s
-    themselves, both `executors`, or the whole `topology` pause. `pause_on_add` and `pause_on_remove` stop the topology
-    when it scales; `restart`, if given, for every change except that of a grouping, as Storm does.
+    themselves, both `executors`, or the whole `topology` pause. With a `barrier` all executors of the operator do what
+    they have, wait for the slowest, and pause until the substreams have moved, as Flink's do. `pause_on_add` and
+    `pause_on_remove` stop the topology when it scales; `restart`, if given, for every change except that of a grouping,
+    as Storm does.
     With `restart_loses`, records that wait at the changed operators are lost, unless they can be read again (batches).
     Between micro-batches the new executor loads the state of substreams at the beginning of its next batch.
     A share `odd_share` of executors has speed `odd_speed` instead of 1. Records sent between processes and nodes
     take `process_hop` and `node_hop`, and cost the receiving executor `process_cost` and `node_cost` of work; where
-    any executor may take a record (a shared queue, a batch without keys) it takes the mean time over all of them.
+    any executor may take a record (a shared queue, a batch without keys) it takes the mean time over all of them. One
+    from another node keeps the receiving node's I/O busy for `node_io` more.
     A record that takes longer than `timeout` counts as late.
     """
 
@@ -190,7 +196,7 @@ class ClusterModel(Spec, frozen=True):
     stop: Duration = 0
     move_delay: Duration = "50ms"
     bandwidth: Positive = 1e8
-    pause: Literal["substream", "executors", "topology"] = "substream"
+    pause: Literal["substream", "executors", "barrier", "topology"] = "substream"
     pause_on_add: Duration = 0
     pause_on_remove: Duration = 0
     restart: Duration | None = None
@@ -201,6 +207,7 @@ class ClusterModel(Spec, frozen=True):
     node_hop: Duration = 0
     process_cost: Duration = 0
     node_cost: Duration = 0
+    node_io: Duration = 0
     timeout: Duration | None = None
     nodes: tuple[NodeModel, ...] = ()
     failures: tuple[Failure, ...] = ()
@@ -268,6 +275,10 @@ class SimModel:
     def operator(self, name: str) -> OperatorModel:
         return self.operators.get(name, OperatorModel())
 
+    def memory(self, operators: Iterable[str]) -> float:
+        """The share of a node's memory that an executor of `operators` needs."""
+        return sum(self.operator(name).memory for name in operators)
+
     def source(self, name: str) -> SourceModel:
         return self.sources.get(name, SourceModel())
 
@@ -291,8 +302,17 @@ class SimModel:
         grouping = model.grouping or (KEY if operator.keyed else None)
         if grouping is not None:
             self.check_grouping(name, grouping)
+        self._check_resources(name, model)
         total = sum(stream.selectivity for stream in self.topology.out_of(name))
         if model.split == "one" and total > 1 + 1e-9:
             raise ConfigError(
                 f"operator {name!r}: with split = 'one' selectivities are probabilities, but add up to {total:g} > 1"
             )
+
+    def _check_resources(self, name: str, model: OperatorModel) -> None:
+        if model.memory > 1:
+            raise ConfigError(
+                f"operator {name!r}: memory {model.memory:g} is a share of a node's memory: give at most 1"
+            )
+        if (model.memory or seconds(model.io, "io")) and not self.cluster.nodes:
+            raise ConfigError(f"operator {name!r} has memory or io, which belong to a node: give the cluster nodes")

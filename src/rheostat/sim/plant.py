@@ -1,6 +1,7 @@
 """Simulated plant: the simulator behind the interface of the control loop; it follows a plan and reports snapshots."""
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -20,29 +21,35 @@ from rheostat.topology import Topology
 
 
 class SimClock:
-    """Simulated time: waiting runs the cluster."""
+    """Simulated time: waiting runs the cluster, with `pace` no more than so many seconds of it in one of real time."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, cluster: Cluster, pace: float | None = None) -> None:
+        self._cluster, self._pace = cluster, pace
+        self._interrupted = threading.Event()
 
     def now(self) -> float:
         return self._cluster.now_s
 
     def wait_until(self, time_s: float) -> bool:
+        if self._pace is not None:
+            self._interrupted.wait((time_s - self._cluster.now_s) / self._pace)
         self._cluster.advance(time_s)
         return True
 
     def interrupt(self) -> None:
-        """Waits take no real time here, so there is nothing to interrupt."""
+        """From now on nothing is waited for: the rest takes as long as it takes to compute."""
+        self._interrupted.set()
 
 
 class SimPlant:
-    """A simulated cluster under a plan; everything random in it comes from `rng`."""
+    """A simulated cluster under a plan; everything random in it comes from `rng`. For `pace` see `SimClock`."""
 
-    def __init__(self, model: SimModel, rng: np.random.Generator, plan: Plan | None = None) -> None:
+    def __init__(
+        self, model: SimModel, rng: np.random.Generator, plan: Plan | None = None, *, pace: float | None = None
+    ) -> None:
         self.model = model
         self.cluster = Cluster(model, rng)
-        self._clock = SimClock(self.cluster)
+        self._clock = SimClock(self.cluster, pace)
         self._meter = SimMeter(self.cluster)
         self._groupings = {name: _choices(model, name) for name in model.topology.operators}
         self._plan = plan or initial_plan(model)
@@ -62,8 +69,8 @@ class SimPlant:
         if not nodes:
             return Capabilities(groupings=self._groupings)
         room = sum(node.slots for node in nodes)
-        is_full = not any(self._has_slot(node.name) for node in nodes)
-        short = frozenset(filter(self._lacks_executors, self._plan.pools)) if is_full else frozenset()
+        full = [pool for pool in self._plan.pools if not any(self._has_room(node.name, pool) for node in nodes)]
+        short = frozenset(filter(self._lacks_executors, full))
         return Capabilities(can_place=True, groupings=self._groupings, room=room, short=short)
 
     def observe(self) -> Snapshot:
@@ -79,7 +86,7 @@ class SimPlant:
         obstacles: list[str] = []
         for pool in plan.pools:
             obstacles += self._scale_out(pool)
-            obstacles += self._relocate(pool)
+        obstacles += self._relocate()
         for operator in plan.assignment:
             self._move(operator)
         for pool in plan.pools:
@@ -131,7 +138,7 @@ class SimPlant:
             for number in pool.executors:
                 executor = self._add(name, number)
                 if executor is None:
-                    raise PlantError(f"no node has a free slot for executor {number} of {name!r}: add nodes or slots")
+                    raise PlantError(f"no node has {self._room} for executor {number} of {name!r}: add nodes or slots")
                 self.cluster.lifecycle.open(executor, operators)
             for _ in range(pool.standby):
                 standby = self._add(name, self.cluster.registry.next_standby())
@@ -145,31 +152,47 @@ class SimPlant:
             self._regroup(operator)
 
     def _request(self, pool: PoolName, number: int) -> SimExecutor | None:
-        """Start an executor; None when no slot is free."""
+        """Start an executor; None when there is no room."""
         executor = self._add(pool, number)
         if executor is not None:
             self.cluster.lifecycle.start(executor)
         return executor
 
     def _add(self, pool: PoolName, number: int) -> SimExecutor | None:
-        """A new executor on the node that the plan names, else on the emptiest one; None when no slot is free."""
+        """A new executor on the node that the plan names, else on the emptiest one; None when there is no room."""
         location = self._plan.pools[pool].locations.get(number)
-        node = self._emptiest_node() if location is None else location.node
-        if self.model.cluster.nodes and (node is None or not self._has_slot(node)):
+        node = self._emptiest_node(pool) if location is None else location.node
+        if self.model.cluster.nodes and (node is None or not self._has_room(node, pool)):
             return None
         process = None if location is None else location.process
         return self.cluster.lifecycle.add(pool, number, self._plan.sharing(pool), node, process)
 
-    def _emptiest_node(self) -> str | None:
-        registry = self.cluster.registry
-        free = {node.name: node.slots - registry.on_node(node.name) for node in self.model.cluster.nodes}
+    def _emptiest_node(self, pool: PoolName) -> str | None:
+        """The node with the most free slots of those with room for an executor of `pool`."""
+        nodes, registry = self.model.cluster.nodes, self.cluster.registry
+        free = {
+            node.name: node.slots - registry.on_node(node.name) for node in nodes if self._has_room(node.name, pool)
+        }
         return max(free, key=lambda name: free[name]) if free else None
 
-    def _has_slot(self, name: str) -> bool:
+    def _has_room(self, name: str, pool: PoolName) -> bool:
+        """Whether a slot and the memory for an executor of `pool` are free on a node."""
+        members = [each for each in self.cluster.registry.members.values() if each.node == name]
+        return self._can_hold(name, members, self._plan.sharing(pool))
+
+    def _can_hold(self, name: str, members: Sequence[SimExecutor], more: Sequence[OperatorName] | None = None) -> bool:
+        """Whether a node has slots and memory for `members`, and one of the operators `more`."""
         node = next((each for each in self.model.cluster.nodes if each.name == name), None)
         if node is None:
             raise PlantError(f"there is no node {name!r}; {nearest(name, [n.name for n in self.model.cluster.nodes])}")
-        return self.cluster.registry.on_node(name) < node.slots
+        held = [each.operators for each in members] + ([] if more is None else [more])
+        return len(held) <= node.slots and sum(map(self.model.memory, held)) <= 1 + 1e-9
+
+    @property
+    def _room(self) -> str:
+        """What an executor needs of a node, in words."""
+        needs_memory = any(self.model.operator(name).memory for name in self.topology.operators)
+        return "a free slot and free memory" if needs_memory else "a free slot"
 
     def _pause_for_change(self, plan: Plan) -> None:
         cluster = self.model.cluster
@@ -201,10 +224,10 @@ class SimPlant:
             if warm is not None and number not in wanted.locations:
                 self.cluster.lifecycle.activate(warm, number, self._plan.sharing(pool))
             elif self._request(pool, number) is None:
-                obstacles.append(f"no node has a free slot for executor {number} of {pool!r}")
+                obstacles.append(f"no node has {self._room} for executor {number} of {pool!r}")
         while len(registry.standbys(pool)) + self._freed(pool) < wanted.standby:
             if self._request(pool, registry.next_standby()) is None:
-                return [*obstacles, f"no node has a free slot for a standby of {pool!r}"]
+                return [*obstacles, f"no node has {self._room} for a standby of {pool!r}"]
         return obstacles
 
     def _freed(self, pool: PoolName) -> int:
@@ -213,17 +236,31 @@ class SimPlant:
         phases = (ExecutorPhase.ACTIVE, ExecutorPhase.LEAVING)
         return sum(e.id not in wanted and e.phase in phases and not e.stopping for e in serving)
 
-    def _relocate(self, pool: PoolName) -> list[str]:
+    def _relocate(self) -> list[str]:
+        """Move all executors at once that find room where the plan has them, so that they can swap places."""
+        moving = dict(self._misplaced())
         obstacles = []
-        for number, location in self._plan.pools[pool].locations.items():
-            executor = self.cluster.registry.members.get((pool, number))
-            if executor is None or executor.phase is not ExecutorPhase.ACTIVE or _is_at(executor, location):
-                continue
-            if executor.node == location.node or self._has_slot(location.node):
-                self.cluster.lifecycle.relocate(executor, location.node, location.process)
-            else:
-                obstacles.append(f"node {location.node!r} has no free slot for executor {number} of {pool!r}")
-        return obstacles
+        while (stuck := next((each for each in reversed(moving) if not self._fits(each, moving)), None)) is not None:
+            node = moving.pop(stuck).node
+            obstacles.append(f"node {node!r} lacks {self._room} for executor {stuck.id} of {stuck.pool!r}")
+        for executor, location in moving.items():
+            self.cluster.lifecycle.relocate(executor, location.node, location.process)
+        return obstacles[::-1]
+
+    def _misplaced(self) -> Iterator[tuple[SimExecutor, Location]]:
+        """The executors that the plan has elsewhere, with the location there."""
+        for pool, wanted in self._plan.pools.items():
+            for number, location in wanted.locations.items():
+                executor = self.cluster.registry.members.get((pool, number))
+                if executor is not None and executor.phase is ExecutorPhase.ACTIVE and not _is_at(executor, location):
+                    yield executor, location
+
+    def _fits(self, executor: SimExecutor, moving: Mapping[SimExecutor, Location]) -> bool:
+        """Whether the node that `executor` moves to can hold all that will be there."""
+        name = moving[executor].node
+        members = self.cluster.registry.members.values()
+        there = [each for each in members if (moving[each].node if each in moving else each.node) == name]
+        return name == executor.node or self._can_hold(name, there)
 
     def _move(self, operator: OperatorName) -> None:
         """Start the moves whose target is active; substreams with the same source and target share one move."""

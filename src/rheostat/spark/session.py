@@ -145,9 +145,14 @@ def _extras_for(address: ClusterAddress | None) -> JvmExtras:
 
 
 def _usable(extras: JvmExtras, jvm: JVMView) -> JvmExtras:
-    if extras.helpers is None or jvm_helpers.load_helpers(jvm, extras.helpers):
+    """Without helpers that the JVM cannot load. With them, it forgets the file system with which its launcher has read
+    the user's jars."""
+    if extras.helpers is None:
         return extras
-    return replace(extras, helpers=None)
+    if not jvm_helpers.load_helpers(jvm, extras.helpers):
+        return replace(extras, helpers=None)
+    jvm.org.apache.hadoop.fs.FileSystem.closeAll()
+    return extras
 
 
 def _launch_jvm(given: Mapping[str, str], url: str | None, extras: JvmExtras) -> JVMView:

@@ -110,7 +110,9 @@ def attached_plant(
         ending.callback(pool.close)
         state = SparkState(pool.book, pool.placement)
         reconciler = Reconciler(state, pool, Execution(pool.actuators()), pool.rules, clock)
-        operators = [ApplicationMeter(topology, StreamingQueries(spark), weights=weights)]
+        queries = StreamingQueries(spark)
+        ending.callback(queries.close)
+        operators = [ApplicationMeter(topology, queries, weights=weights)]
         meter = SparkMeter(state, operators, StatusStore(spark, driver_serves=is_local), NodeUsage(), clock)
         reconciler.step()
         reconciler.start()

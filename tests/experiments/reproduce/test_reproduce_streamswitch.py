@@ -43,17 +43,17 @@ def test_only_drs_lb_balances_while_drs_holds() -> None:
     assert Solution("DRS", 0.4).case(60.0).options["balance"] is False
 
 
-def test_auctions_swing_around_1500_records_a_second() -> None:
-    load = auctions(1500.0, 120.0, 200.0, duration_s=120.0).model.source("in").load
-    assert load.mean("120s") == pytest.approx(1500.0, rel=1e-3)
-    assert load.peak("120s") == pytest.approx(3000.0, rel=1e-3)
+def test_auctions_swing_around_30000_records_a_second() -> None:
+    load = auctions(30e3, 120.0, 4e3, duration_s=120.0).model.source("in").load
+    assert load.mean("120s") == pytest.approx(30e3, rel=1e-3)
+    assert load.peak("120s") == pytest.approx(60e3, rel=1e-3)
 
 
 def test_word_count_keeps_its_executors_busy_for_three_quarters_of_their_time() -> None:
     model = word_count({}, 60.0).model
     split, count = model.operator("split"), model.operator("count")
-    assert 750.0 * split.service.mean_s / split.executors == pytest.approx(0.75)
-    assert 3000.0 * count.service.mean_s / count.executors == pytest.approx(0.75)
+    assert 15e3 * split.service.mean_s / split.executors == pytest.approx(0.75)
+    assert 60e3 * count.service.mean_s / count.executors == pytest.approx(0.75)
 
 
 def test_actions_of_a_run_are_classified() -> None:
@@ -85,7 +85,7 @@ def test_a_path_is_scored_for_every_pair_of_substreams() -> None:
 
 
 def test_a_run_that_is_watched_is_the_same_run() -> None:
-    scenario = word_count({"split": 1.0, "count": 1.0}, 4.0)
+    scenario = word_count({"split": 1.0, "count": 1.0}, 2.0)
     scorer = PathSuccess("split", "count", latency_s=2.0, window_s=1.0)
     watched = simulate(scenario, "static", {}, watchers=[scorer])
     assert watched == simulate(scenario, "static", {})

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,27 @@ def test_cells_are_formatted(cell: str | int | float | Mean | None, text: str) -
 
 def test_a_claim_that_does_not_hold_is_marked() -> None:
     assert sentence(Claim("it rises", True, "1 to 2")) == "it rises: holds (1 to 2)"
-    assert sentence(Claim("it rises", False)) == "it rises: **does not hold**"
+    assert sentence(Claim("it rises", False)) == "it rises: **does not hold**. The reason is not known."
+
+
+def test_a_claim_that_fails_says_why_and_one_that_was_fitted_is_marked() -> None:
+    assert sentence(Claim("it rises", False, "2 to 1", why="Fig. 3 shows it.")) == (
+        "it rises: **does not hold** (2 to 1). Fig. 3 shows it."
+    )
+    assert sentence(Claim("it rises", True, why="Fig. 3 shows it.")) == "it rises: holds"
+    assert sentence(Claim("it is 7", True, given="it was set to 7")) == "it is 7: holds, not counted: it was set to 7"
+
+
+def test_claims_that_were_fitted_are_not_counted_and_those_of_a_paper_are_summed_up(
+    small: Catalogue, tmp_path: Path
+) -> None:
+    claims = (Claim("one", True), Claim("two", False), Claim("three", True, given="chosen"))
+    for name in ("ink-fig2", "ink-fig10"):
+        write_docs(tmp_path, small, small.reproductions[name], replace(result(), claims=claims), EFFORT)
+    index = (tmp_path / "reproduction.md").read_text()
+    assert "what ink-fig2 shows | 1 of 2 | 1 |" in index
+    assert "| On ink | 2 of 4 | 50% |" in index
+    assert "On oak" not in index
 
 
 def test_the_command_gives_the_same_result_again() -> None:
@@ -138,15 +159,15 @@ def test_a_result_with_a_recorded_load_is_kept_next_to_the_one_with_a_generated_
     assert re.findall(r"<!-- begin (\S+) -->", page) == sections
     assert re.findall(r"\| \[(\S+)\]", index) == sections
     assert page.count("The input is `rain.csv`.") == page.count("--traces DIR") == 1
-    assert "what ink-fig2 shows, recorded | 1 of 1 |" in index
+    assert "what ink-fig2 shows, recorded | 1 of 1 | 0 |" in index
 
 
 def test_the_index_counts_the_claims_that_hold_and_keeps_the_rows_of_others(small: Catalogue, tmp_path: Path) -> None:
     for name, held in (("oak-fig1", True), ("ink-fig2", False)):
         write_docs(tmp_path, small, small.reproductions[name], result(held), EFFORT)
     index = (tmp_path / "reproduction.md").read_text()
-    assert "| [ink-fig2](reproduction/ink.md) | Figure 2: what ink-fig2 shows | 0 of 1 |" in index
-    assert "| [oak-fig1](reproduction/oak.md) | Figure 2: what oak-fig1 shows | 1 of 1 |" in index
+    assert "| [ink-fig2](reproduction/ink.md) | Figure 2: what ink-fig2 shows | 0 of 1 | 0 |" in index
+    assert "| [oak-fig1](reproduction/oak.md) | Figure 2: what oak-fig1 shows | 1 of 1 | 0 |" in index
     assert "ink-fig10" not in index
 
 

@@ -45,3 +45,28 @@ def test_the_degree_that_alpha_gives_lies_in_the_working_interval(executors):
     assert need.beyond(need.degree, 0.5) is None
     printed = ProcessorNeed(work_s, 60.0, usable=0.3 + 0.7, reserved=1.0, alpha=0.3)
     assert printed.ideal < 0.5 * printed.degree
+
+
+def test_a_backlog_that_a_restart_leaves_is_no_trend(tmp_path):
+    """A step of the load, and each change stops the topology for half a minute: on the plateau the records that waited
+    looked like a higher load, and their absence like a lower one, so that a change followed on every other."""
+    operators = {
+        "dispatch": {"inputs": ["in"], "service": {"mean": "2ms"}, "outputs": {"places": 0.7, "ages": 0.7}},
+        "bolt": {"inputs": ["dispatch.places"], "service": {"mean": "40ms"}},
+        "city": {"inputs": ["bolt"], "service": {"mean": "10ms"}},
+        "age": {"inputs": ["dispatch.ages"], "service": {"mean": "10ms"}},
+    }
+    told = {
+        "name": "plateau",
+        "duration": "30m",
+        "period": "10s",
+        "cooldown": "1m",
+        "source": [{"name": "in", "load": {"shape": "step", "steps": [[0, 20], ["2m", 150]]}}],
+        "operator": [{"name": name, **fields} for name, fields in operators.items()],
+        "budget": {"total": 36},
+        "cluster": {"start": "5s", "restart": "30s"},
+    }
+    scenario = make_scenario(msgspec.convert(told, ScenarioFile), tmp_path)
+    result = simulate(scenario, "dabs", {"alpha": 0.6, "grouping": "keep"}, seed=1)
+    assert result.decisions["scale"] < 20
+    assert result.completed > 0.99 * result.arrived

@@ -1,5 +1,6 @@
 """DRS in the loop, on the simulated cluster."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -8,6 +9,7 @@ import pytest
 from rheostat.experiments.scenario import Scenario, ScenarioFile, make_scenario, read_scenario
 from rheostat.experiments.simulate import simulate
 from rheostat.journal import Journal
+from rheostat.loop.turn import Ruling
 from rheostat.replay import replay
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
@@ -121,7 +123,7 @@ def test_a_constant_load_near_a_boundary_causes_few_actions(tmp_path, load):
     steady = flat(tmp_path, load)
     result, as_printed = simulate(steady, "drs", seed=1), simulate(steady, "drs", {"keep": 0}, seed=1)
     assert as_printed.decisions["scale"] > 40
-    assert result.decisions["scale"] < 10
+    assert result.decisions.get("scale", 0) < 10
     assert result.success_rate > 0.99
     assert result.mean_executors < as_printed.mean_executors + 1.4
 
@@ -151,3 +153,57 @@ def test_the_sla_of_an_operator_is_served_with_no_more_than_it_needs(tmp_path, w
     result = simulate(make_scenario(msgspec.convert(told, ScenarioFile), tmp_path), "drs", seed=1)
     assert result.operators["work"].success_rate > 0.85
     assert result.mean_executors < 6
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_chain_under_a_constant_load_is_left_alone(tmp_path, seed):
+    """Executors of one operator were removed and added again for those of another: ten actions in five minutes."""
+    names = ("in", "a", "b", "c")
+    told = {
+        "name": "chain",
+        "duration": "5m",
+        "period": "1s",
+        "source": [{"name": "in", "load": 36}],
+        "operator": [
+            {"name": name, "inputs": [before], "executors": 5, "service": {"mean": "100ms"}, "queues": "shared"}
+            for before, name in pairwise(names)
+        ],
+        "sla": [{"latency": "1s", "window": "10s"}],
+        "budget": {"total": 40},
+    }
+    actions: list[float] = []
+
+    def count(turn):
+        if any(verdict.decision.kind == "scale" and verdict.ruling is Ruling.ACCEPTED for verdict in turn.verdicts):
+            actions.append(turn.time_s)
+
+    steady = make_scenario(msgspec.convert(told, ScenarioFile), tmp_path)
+    result = simulate(steady, "drs", seed=seed, listeners=[count])
+    assert len(actions) <= 6
+    assert result.success_rate > 0.99
+    assert result.mean_executors < 18
+
+
+def test_a_t_min_that_no_number_of_executors_reaches_does_not_keep_all_of_them(tmp_path):
+    """A batch costs a second and a half however many executors there are; T_min would be 2.25 s."""
+    told = {
+        "name": "long batches",
+        "duration": "5m",
+        "period": "2s",
+        "source": [{"name": "in", "load": 100}],
+        "operator": [
+            {
+                "name": "work",
+                "inputs": ["in"],
+                "executors": 20,
+                "queues": "batches",
+                "batches": {"fixed": "1.5s", "per_task": "10ms"},
+                "service": {"mean": "20ms"},
+            }
+        ],
+        "sla": [{"latency": "5s", "window": "30s"}],
+        "budget": {"total": 20},
+    }
+    result = simulate(make_scenario(msgspec.convert(told, ScenarioFile), tmp_path), "drs", seed=1)
+    assert result.success_rate > 0.95
+    assert result.mean_executors < 10

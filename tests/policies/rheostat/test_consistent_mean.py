@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from rheostat.policies.rheostat.consistent_mean import ConsistentMean
+from rheostat.policies.rheostat.consistent_mean import ConsistentMean, _normal_of_ratio
 
 
 def counted(rates, seed, period_s=2.0):
@@ -43,3 +44,24 @@ def test_a_clock_that_goes_back_starts_again():
     mean, _ = counted([100.0] * 5, seed=1)
     mean.add(1.0, 1.0, 7.0)
     assert mean.mean(1.0) == 7.0
+
+
+@pytest.mark.parametrize(
+    ("ratio", "count", "older_count"),
+    [(0.3, 7, 300), (2.7, 7, 300), (4.0, 5, 5), (0.2, 5, 5), (1.5, 100, 300), (0.7, 100, 300), (1.3, 400, 400)],
+)
+def test_a_ratio_of_two_means_is_as_unlikely_as_by_the_exact_distribution(ratio, count, older_count):
+    exact = stats.norm.isf(stats.f(2 * count, 2 * older_count).sf(ratio))
+    assert _normal_of_ratio(ratio, count, older_count) == pytest.approx(exact, abs=0.05)
+
+
+def test_a_few_long_service_times_are_no_jump_of_the_cost():
+    rng = np.random.default_rng(3)
+    jumps = 0
+    for _ in range(20):
+        cost = ConsistentMean(relative=True)
+        for turn in range(1, 600):
+            records = int(rng.integers(4, 12))
+            cost.add(2.0 * turn, records, float(rng.exponential(0.1, records).sum()))
+            jumps += turn > 60 and not 0.05 < cost.mean(2.0 * turn) < 0.2
+    assert jumps <= 3

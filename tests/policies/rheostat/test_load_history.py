@@ -1,5 +1,6 @@
 """What is expected of the load: from seasons, and from moments that were like the present one."""
 
+import numpy as np
 import pytest
 
 from rheostat.policies.rheostat.load_history import LoadHistory
@@ -7,16 +8,16 @@ from rheostat.policies.rheostat.load_history import LoadHistory
 PERIOD_S = 2.0
 
 
-def history_of(rates):
+def history_of(rates, costs_s=None):
     history = LoadHistory()
-    for turn, rate in enumerate(rates, 1):
-        history.add(turn * PERIOD_S, PERIOD_S, rate)
+    for turn, (rate, cost_s) in enumerate(zip(rates, costs_s or [0.01] * len(rates), strict=True), 1):
+        history.add(turn * PERIOD_S, PERIOD_S, rate, cost_s)
     return history
 
 
 def test_nothing_is_expected_before_anything_was_measured():
     history = LoadHistory()
-    history.add(2.0, 2.0, None)
+    history.add(2.0, 2.0, None, None)
     assert (history.rate, history.replay(10.0), history.forecast(10.0)) == (None, None, None)
 
 
@@ -42,12 +43,30 @@ def test_moments_like_the_present_one_are_replayed_and_not_the_top_of_a_burst_in
     history = history_of([*pattern, *calm])
     replay = history.replay(20.0)
     rates = dict(enumerate([*pattern, *calm], 1))
-    assert len(replay.moments_s) > 30
-    assert max(rates[round(moment_s / PERIOD_S)] for moment_s in replay.moments_s) <= 1.3 * 50
+    seen_s = replay.moments_s[replay.supposed :]
+    assert len(seen_s) > 30
+    assert max(rates[round(moment_s / PERIOD_S)] for moment_s in seen_s) <= 1.3 * 50
 
 
-def test_there_is_nothing_to_replay_before_enough_was_seen():
-    assert history_of([80.0] * 20).replay(20.0) is None
+def test_before_enough_was_seen_the_load_may_double_and_later_it_is_as_seen():
+    new = history_of([80.0] * 20).replay(20.0)
+    assert (len(new.moments_s), new.supposed) == (1, 1)
+    rise_s = new.moments_s[0]
+    before, then, after = np.interp([rise_s - 20.0, rise_s, rise_s + 20.0], new.times_s, new.arrived)
+    assert (then - before, after - then) == pytest.approx((80.0 * 20, 160.0 * 20))
+    shares = [
+        r.supposed / len(r.moments_s) for n in (150, 290, 600, 1500) if (r := history_of([80.0] * n).replay(20.0))
+    ]
+    assert shares[0] > shares[1] > 0.05 > shares[2] > shares[3] >= 0.0
+
+
+def test_a_load_that_is_far_above_its_mean_is_not_supposed_to_rise_further():
+    history = history_of([50.0] * 200 + [300.0] * 20)
+    replay = history.replay(20.0)
+    rise_s = replay.moments_s[0]
+    before, then, after = np.interp([rise_s - 20.0, rise_s, rise_s + 20.0], replay.times_s, replay.arrived)
+    assert replay.supposed > 0
+    assert after - then == pytest.approx(then - before) == pytest.approx(20.0 * history.rate)
 
 
 def test_the_season_before_tells_the_next_peak():
@@ -60,3 +79,18 @@ def test_the_season_before_tells_the_next_peak():
 
 def test_what_does_not_come_again_is_no_season():
     assert history_of([50.0] * 100 + [300.0] * 20 + [50.0] * 100).forecast(12.0) is None
+
+
+def test_a_season_of_what_a_record_costs_is_one_of_the_load():
+    season = [1.0] * 70 + [6.0] * 20
+    factors = season * 3 + [1.0] * 65
+    by_cost = history_of([50.0] * len(factors), [None] * 5 + [0.01 * factor for factor in factors[5:]])
+    assert by_cost.rate == pytest.approx(50.0)
+    assert by_cost.forecast(12.0) == pytest.approx(300.0, rel=0.02), "in records of what one costs now"
+    in_the_peak = history_of([50.0] * 350, [0.01 * factor for factor in (season * 4)[:350]])
+    assert in_the_peak.forecast(2.0) == pytest.approx(50.0), "what comes is no more than there is"
+
+
+def test_costs_that_vary_a_little_are_no_season():
+    rng = np.random.default_rng(1)
+    assert history_of([50.0] * 400, list(0.01 * rng.uniform(0.9, 1.1, 400))).forecast(12.0) is None

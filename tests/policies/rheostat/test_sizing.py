@@ -47,7 +47,7 @@ def sizing_of(costs, rates, *, sizes=None, sla_s=5.0, most=MOST):
         )
         for name in costs
     }
-    return Sizing(pools, costs, rates, rates, sla_s, window_s=30.0, start_s=12.0, drain_s=10.0)
+    return Sizing(pools, costs, rates, rates, sla_s, window_s=30.0, start_s=12.0, penalty=5.0)
 
 
 def test_costs_are_learned_exactly_from_batches_that_are_alike():
@@ -56,6 +56,16 @@ def test_costs_are_learned_exactly_from_batches_that_are_alike():
     assert cost.batch_cost_s(1) == pytest.approx(0.5)
     assert cost.latency_s(25.0, 1) == pytest.approx(1.5 * 0.5 / (1 - 0.5))
     assert cost.latency_s(50.0, 1) == math.inf
+
+
+def test_what_an_executor_takes_for_its_first_records_is_not_learned():
+    cost, records, work_s = OperatorCost(), 0, 0.0
+    for turn in range(20):
+        executors = tuple(ExecutorState("work", n, ExecutorPhase.ACTIVE) for n in range(1 if turn < 10 else 3))
+        records, work_s = records + 100, work_s + (2.0 if turn != 10 else 8.0)
+        state = OperatorState("work", completed=records, busy_s=work_s)
+        cost.update(2.0 * turn, state, executors, len(executors))
+        assert cost.service_s is None or cost.service_s == pytest.approx(0.02)
 
 
 operators = st.tuples(st.floats(0.002, 0.05), st.floats(0.1, 1.0), st.floats(1.0, 120.0))
@@ -112,15 +122,26 @@ def test_a_replayed_even_load_has_the_latency_of_the_long_run():
     assert replay_of(1.0).latency_s(cost, 90.0, 3, 60.0, 30.0, 0.5) == pytest.approx(cost.latency_s(90.0, 3), rel=0.05)
 
 
-def test_a_backlog_is_drained_with_what_is_added_until_executors_serve():
-    sizing = sizing_of({"work": cost_of(0.02, 0.5)}, {"work": 100.0}, sizes={"work": 1}, most=20)
-    queued = 1000  # 20 s of work, 8 of which may wait; 1 s more each second
-    snapshot = Snapshot(0.0, (OperatorState("work", queued=queued),))
-    assert sizing.for_backlog("work", snapshot, 4.0) == math.ceil(2 + (20 + 12 - 8) / 10)
-    under_way = BatchUnderWay(elapsed_s=6.0, tasks=1, finished=0, running=1, worked_s=5.0, rows=500)
-    half_done = Snapshot(0.0, (OperatorState("work", queued=queued, under_way=under_way),))
-    assert sizing.for_backlog("work", half_done, 4.0) == math.ceil(2 + (15 + 12 - 8) / 10)
-    assert sizing.for_backlog("work", Snapshot(0.0, (OperatorState("work", queued=100),)), 4.0) == 0
+@pytest.mark.parametrize("fixed_s", [0.5, None])
+def test_no_other_number_of_executors_drains_a_backlog_at_a_lower_price(fixed_s):
+    sizing = sizing_of({"work": cost_of(0.02, fixed_s)}, {"work": 100.0}, sizes={"work": 3}, most=20)
+    snapshot = Snapshot(0.0, (OperatorState("work", queued=3000, oldest_s=10.0),))
+    drains = {size: sizing.drained("work", snapshot, size) for size in range(3, 21)}
+    prices = {
+        size: sizing.penalty * 3 * each.late_s + (size - 3) * (max(each.until_s, sizing.start_s) + 5 if size > 3 else 0)
+        for size, each in drains.items()
+    }
+    assert sizing.for_backlog("work", snapshot, 3) == min(prices, key=prices.get) > 3
+
+
+def test_work_that_is_done_already_needs_no_executor_and_a_small_backlog_none_either():
+    sizing = sizing_of({"work": cost_of(0.02, 0.5)}, {"work": 100.0}, sizes={"work": 4}, most=20)
+    nearly_done = BatchUnderWay(elapsed_s=1.5, tasks=1, finished=0, running=1, worked_s=4.0, rows=250)
+    hardly_begun = BatchUnderWay(elapsed_s=1.5, tasks=1, finished=0, running=1, worked_s=0.0, rows=2000)
+    for batch, is_late in ((nearly_done, False), (hardly_begun, True)):
+        snapshot = Snapshot(0.0, (OperatorState("work", queued=int(batch.rows) + 150, under_way=batch),))
+        assert (sizing.for_backlog("work", snapshot, 3) > 0) is is_late
+    assert sizing.for_backlog("work", Snapshot(0.0, (OperatorState("work", queued=100),)), 3) == 0
 
 
 def test_executors_that_hardly_help_are_not_paid_for_where_the_sla_is_out_of_reach():
@@ -139,4 +160,4 @@ def test_records_that_wait_for_the_trigger_are_no_backlog():
     cost.trigger_s = 12.0
     sizing = sizing_of({"work": cost}, {"work": 50.0}, sizes={"work": 2}, most=20)
     waiting = Snapshot(0.0, (OperatorState("work", queued=50 * 12),))
-    assert sizing.for_backlog("work", waiting, 4.0) == 0
+    assert sizing.for_backlog("work", waiting, 2) == 0

@@ -157,3 +157,18 @@ def test_records_go_to_the_node_and_then_elsewhere_when_nearer_executors_do_not_
     assert same_process > same_node > 1000
     far, same_process, same_node = nearest(rate=250.0, service_s=0.01)
     assert min(far, same_process, same_node) > 1000
+
+
+def test_locality_holds_under_a_load_that_all_executors_have():
+    """Two processes with a writer and a reader each; at 98 % of the readers' capacity queues are long, and records stay
+    in their process all the same."""
+    plan = placed(Plan.initial(CHAIN, {"a": 2, "b": 2}), "a", _0=Location("x", 1), _1=Location("y", 2))
+    plan = placed(plan, "b", _0=Location("x", 1), _1=Location("y", 2))
+    serving = {"a": fixed(0.0001, executors=2), "b": exponential(0.01, executors=2, grouping="nearest")}
+    cluster = ClusterModel(nodes=nodes("x", "y"), node_hop=0.001)
+    it = plant(CHAIN, serving, rate=196.0, cluster=cluster, plan=plan)
+    it.cluster.advance(200.0)
+    seen = it.observe().operators
+    assert seen["b"].latency.mean_s > 0.06
+    away = executor_row(it, 0, "b").arrived - executor_row(it, 0, "a").completed
+    assert abs(away) < 0.02 * seen["a"].completed

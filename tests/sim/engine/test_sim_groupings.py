@@ -62,18 +62,19 @@ class Events:
         return "nothing", None, None
 
 
-def seconds_of(it, value):
-    return float(it.model.operator("op").service.mean_s * COST[value])
-
-
-def test_osg_schedules_every_record_as_the_grouping_in_python_does():
-    it = under_zipf(sensitive(3, "osg", osg=Osg(window=16, tolerance=0.4)), resolution_s=1000.0)
+@pytest.mark.parametrize(("window", "least"), [(0, 16), (0.4, 8)])
+def test_osg_schedules_every_record_as_the_grouping_in_python_does(window, least):
+    """After 400 records the first executor has half its speed."""
+    it = under_zipf(sensitive(3, "osg", osg=Osg(window=window, least=least, tolerance=0.4)), resolution_s=1000.0)
     state, events = it.cluster.state, Events(it)
     hashes = Hashes(tuple(map(int, state.hashes.factor)), tuple(map(int, state.hashes.offset)), 55)
-    scheduler, tasks = Scheduler(3), [OsgTask(hashes, 16, 0.4) for _ in range(3)]
+    scheduler, tasks = Scheduler(3), [OsgTask(hashes, window, least, 0.4) for _ in range(3)]
     queues = [deque() for _ in range(3)]
     arrivals = 0
     while arrivals < 800:
+        if arrivals == 400:
+            state.executors.speed[0] = 0.5
+        now_s, busy_s = events.next_time_s(), state.executors.busy_s[:3].copy()
         kind, position, value = events.step()
         if kind == "came":
             assert position == scheduler.choose(value)
@@ -81,7 +82,8 @@ def test_osg_schedules_every_record_as_the_grouping_in_python_does():
             arrivals += 1
         elif kind == "done":
             value, requests = queues[position].popleft()
-            sent = tasks[position].completed(np.array([value]), seconds_of(it, value))
+            took_s = state.executors.busy_s[position] - busy_s[position]
+            sent = tasks[position].completed(np.array([value]), took_s, now_s=now_s)
             for request in requests:
                 scheduler.receive_reply(tasks[position].reply(request))
             for sketch in sent:
@@ -150,7 +152,7 @@ def test_under_zipf_values_osg_completes_records_sooner_than_round_robin():
 def test_several_senders_with_osg_complete_records_sooner_than_several_that_go_round_robin():
     """A scheduler that never learns goes on in its own turn, as senders do that know nothing of each other."""
     osg = [mean_latency_s(seed, 3, "osg") for seed in range(10)]
-    each_in_turn = [mean_latency_s(seed, 3, "osg", window=10**9) for seed in range(10)]
+    each_in_turn = [mean_latency_s(seed, 3, "osg", window=1e9) for seed in range(10)]
     assert is_less(osg, each_in_turn)
 
 

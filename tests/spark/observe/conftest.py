@@ -40,6 +40,9 @@ class FakeRuntime:
     def waiting(self, operator: str) -> dict[str, tuple[Arrival, ...] | None]:
         return self.streams
 
+    def stream_problem(self, operator: str) -> str | None:
+        return None
+
     def timings(self, operator: str) -> Timings | None:
         return self.timed
 

@@ -1,6 +1,7 @@
 import pytest
 
 from rheostat.snapshot import Batch, BatchUnderWay, Latency, OperatorState, Snapshot, StreamState
+from rheostat.spark.kafka.query_topics import TopicLoad
 from rheostat.spark.observe.application_meter import ApplicationMeter
 from rheostat.spark.observe.running_batches import RunningBatch
 from rheostat.spark.observe.status_store import ReadMetrics, TaskData, TaskMetrics
@@ -15,6 +16,8 @@ class FakeRun:
     trigger_s = 0.0
     earlier: tuple[BatchRecord, ...] = ()
 
+    load: TopicLoad | None = None
+
     def __init__(self, name: str, *batches: BatchRecord) -> None:
         self.id = self.run_id = self.name = name
         self._coming = list(batches)
@@ -24,6 +27,9 @@ class FakeRun:
 
     def failure(self) -> str | None:
         return None
+
+    def topic_load(self, now_s: float) -> TopicLoad | None:
+        return self.load
 
     def new_batches(self) -> list[BatchRecord]:
         coming, self._coming = self._coming, []

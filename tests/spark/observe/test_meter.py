@@ -370,6 +370,7 @@ def test_an_executor_is_not_busy_with_its_warm_up(runtime):
 def test_a_new_executor_of_an_application_hides_its_busy_time_until_a_batch_has_ended():
     batches: list[BatchRecord] = []
     run = SimpleNamespace(id="r", run_id="r", name="r", trigger_s=0.0, earlier=(record(0, 10.0, 5),))
+    run.topic_load = lambda now_s: None
     run.new_batches = lambda: [batches.pop() for _ in batches]
     run.is_processing = lambda: False
     metered = application(attached((0,), e1=(0, ACTIVE)), cold_batches=1, r=run)

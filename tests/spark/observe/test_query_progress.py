@@ -115,7 +115,7 @@ def test_one_silent_source_makes_the_backlog_of_a_query_unknown():
 
 def test_batches_from_before_a_run_was_first_seen_are_not_new():
     query = FakeQuery(report(1, 1), report(2, 2))
-    run = QueryRun(query, "id", "run")
+    run = QueryRun(None, query, "id", "run")
     assert run.new_batches() == []
     query.reports += [FakeReport(report(3, 3)), FakeReport(report(4, 4, idle=True)), FakeReport(report(4, 5))]
     assert [batch.batch for batch in run.new_batches()] == [3, 4]
@@ -123,13 +123,13 @@ def test_batches_from_before_a_run_was_first_seen_are_not_new():
 
 
 def test_a_run_is_named_by_its_query_or_else_by_the_start_of_its_id():
-    assert QueryRun(FakeQuery(), "0123456789", "run").name == "words"
-    assert QueryRun(FakeQuery(name=None), "0123456789", "run").name == "01234567"
+    assert QueryRun(None, FakeQuery(), "0123456789", "run").name == "words"
+    assert QueryRun(None, FakeQuery(name=None), "0123456789", "run").name == "01234567"
 
 
 def test_the_interval_of_a_trigger_is_known():
-    assert QueryRun(FakeQuery(), "id", "run").trigger_s == 2.0
-    assert QueryRun(FakeQuery(trigger="AvailableNowTrigger"), "id", "run").trigger_s == 0.0
+    assert QueryRun(None, FakeQuery(), "id", "run").trigger_s == 2.0
+    assert QueryRun(None, FakeQuery(trigger="AvailableNowTrigger"), "id", "run").trigger_s == 0.0
 
 
 @pytest.mark.spark
@@ -178,7 +178,7 @@ def _first_batch(queries: StreamingQueries, run_id: str):
 
 def test_a_batch_is_under_way_when_the_trigger_is_active_and_there_is_data():
     query = FakeQuery()
-    run = QueryRun(query, "id", "run")
+    run = QueryRun(None, query, "id", "run")
     assert run.is_processing()
     query.available = False
     assert not run.is_processing(), "it only looks for rows"

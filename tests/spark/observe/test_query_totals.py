@@ -1,7 +1,11 @@
+import math
+from itertools import pairwise
+
 import pytest
 
 from rheostat.clock import ManualClock
 from rheostat.snapshot import Latency
+from rheostat.spark.kafka.query_topics import TopicLoad
 from rheostat.spark.observe.query_totals import ESTIMATED, NO_QUERY, UNDER_WAY, QueryTotals, estimated_latency_s
 from rheostat.spark.query.batch_log import BatchRecord
 
@@ -12,6 +16,8 @@ class FakeRun:
     trigger_s = 0.0
     earlier: tuple[BatchRecord, ...] = ()
 
+    load: TopicLoad | None = None
+
     def __init__(self, name: str, why: str | None = None) -> None:
         self.id, self.run_id, self.name = f"id of {name}", f"run of {name}", name
         self.coming: list[BatchRecord] = []
@@ -20,6 +26,9 @@ class FakeRun:
 
     def is_processing(self) -> bool:
         return self.processing
+
+    def topic_load(self, now_s: float) -> TopicLoad | None:
+        return self.load
 
     def new_batches(self) -> list[BatchRecord]:
         news, self.coming = self.coming, []
@@ -218,13 +227,32 @@ def test_rows_go_on_to_arrive_while_a_batch_is_under_way():
     assert totals.problems() == [ESTIMATED]
 
 
-def test_the_lower_of_the_last_two_rates_is_taken():
+def test_the_rate_is_that_of_the_batches_of_the_last_seconds():
     run = FakeRun("one")
-    totals = QueryTotals(FakeQueries(run), clock=lambda: 7.0)
-    run.coming = [batch(1, 0, 2, 100), batch(2, 2, 2, 100), batch(3, 4, 2, 500)]
+    totals = QueryTotals(FakeQueries(run), clock=lambda: 13.0)
+    rows = (9000, 100, 100, 200, 100, 300)
+    run.coming = [batch(number, 2.0 * number, 2, each) for number, each in enumerate(rows)]
     run.processing = True
     totals.update()
-    assert totals.queued == 150
+    assert totals.queued == 3 * (200 + 100 + 300) / 6
+
+
+def test_a_source_that_hands_over_its_rows_once_a_second_has_an_even_rate():
+    """Batches begin when there are rows, and take less than a second."""
+    run, now = FakeRun("one"), [0.0]
+    totals = QueryTotals(FakeQueries(run), clock=lambda: now[0])
+    arrived, begun = [], 0
+    for turn in range(1, 40):
+        now[0] = 0.7 * turn
+        run.coming = [batch(second, second, 0.1, 120, behind=None) for second in range(begun, math.ceil(now[0]))]
+        begun += len(run.coming)
+        totals.update()
+        arrived.append(totals.arrived)
+    grown = [after - before for before, after in pairwise(arrived[10:])]
+    assert grown == pytest.approx([84] * len(grown), abs=1)
+    now[0] += 60.0
+    totals.update()
+    assert totals.arrived - totals.completed == 120, "a source that has dried up is not taken to go on"
 
 
 def test_nothing_is_estimated_from_one_batch_or_while_a_query_waits_for_rows():
@@ -244,3 +272,49 @@ def test_rows_behind_and_rows_that_arrive_add_up():
     run.coming, run.processing = [batch(1, 0, 2, 100), batch(2, 2, 2, 100, behind=70)], True
     totals.update()
     assert (totals.arrived, totals.queued) == (200 + 70 + 200, 270)
+
+
+def topic_load(behind: int | None, **others) -> TopicLoad:
+    return TopicLoad({}, {}, behind, others.pop("under_way", 0), others.pop("oldest_s", None), **others)
+
+
+def test_of_a_query_that_reads_kafka_the_broker_tells_what_has_arrived():
+    run = FakeRun("orders")
+    totals = QueryTotals(FakeQueries(run))
+    run.coming, run.processing = [batch(1, 0, 2, 100, behind=20), batch(2, 2, 2, 100, behind=20)], True
+    run.load = topic_load(70, under_way=30, oldest_s=4.0)
+    totals.update()
+    assert (totals.arrived, totals.queued, totals.oldest_s) == (270, 70, 4.0)
+    assert totals.rows_until("run of orders", 4.0) == 30
+    assert totals.problems() == [ESTIMATED]
+
+
+def test_what_has_arrived_is_unknown_while_a_broker_does_not_answer():
+    run, other = FakeRun("orders"), FakeRun("files")
+    totals = QueryTotals(FakeQueries(run, other))
+    run.load = topic_load(70)
+    totals.update()
+    assert totals.is_arrival_known
+    run.load = topic_load(None, problem="the Kafka broker at here:1 does not answer: gone")
+    totals.update()
+    assert not totals.is_arrival_known
+    assert "what has arrived for query 'orders' is unknown: the Kafka broker at here:1" in totals.problems()[1]
+
+
+def test_records_that_the_broker_deleted_unread_are_told():
+    run = FakeRun("orders")
+    totals = QueryTotals(FakeQueries(run))
+    run.load = topic_load(10, lost=1234)
+    totals.update()
+    assert "query 'orders' lost 1,234 records" in totals.problems()[1]
+
+
+def test_a_limit_of_the_source_is_named_once_it_binds():
+    run = FakeRun("orders")
+    totals = QueryTotals(FakeQueries(run))
+    run.load = topic_load(40, limit=20)
+    totals.update()
+    assert totals.problems() == [ESTIMATED]
+    run.load = topic_load(41, limit=20)
+    totals.update()
+    assert "takes at most 20 records in a batch (maxOffsetsPerTrigger) of the 41 that wait" in totals.problems()[1]

@@ -160,6 +160,7 @@ def test_a_file_uri_is_a_path() -> None:
 
 def test_folder_names_are_plain_and_distinct() -> None:
     assert folder_name("split+count") == "split+count"
+    assert folder_name("check.rejected") == "check.rejected"
     names = [folder_name(name) for name in ("a b", "a_b", "a:b", "a*b", "ä b", "op.out")]
     assert len(set(names)) == len(names)
-    assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-+") for name in names)
+    assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-+.") for name in names)

@@ -42,3 +42,8 @@ def test_a_batch_without_rows_says_nothing_about_the_pace():
     limit.batch_started(0, 200.0)
     limit.batch_ended(201.0)
     assert limit.admitted(arrivals(1, 2)) == arrivals(1)
+
+
+def test_batches_without_rows_do_not_keep_a_large_one_from_being_read():
+    waiting = arrivals(0, 0, 500, 1)
+    assert after_a_batch_of(1, took_s=10).admitted(waiting) == waiting[:3]

@@ -10,7 +10,8 @@ from pyspark.sql.types import StructType
 
 from rheostat.spark.streams.batch_admission import BatchAdmission
 from rheostat.spark.streams.entry_times import ENTRY, EntryTimes, entry_column
-from rheostat.spark.streams.file_streams import FileStream, FileStreamReader, FileStreams, Retention
+from rheostat.spark.streams.file_streams import FileStream, FileStreams
+from rheostat.spark.streams.log_reader import LogReader, Retention
 from rheostat.spark.streams.named_outputs import in_one_stream, of_output, schema_in_one_stream, schema_of_output
 from rheostat.spark.streams.python_source import NOTHING_YET
 
@@ -53,9 +54,7 @@ def numbers(spark: SparkSession, first: int, count: int, entry_s: float | None =
     return df if entry_s is None else df.withColumn(ENTRY, entry_column(sf.lit(int(entry_s * 1e6))))
 
 
-def reader_of(
-    stream: FileStream, spark: SparkSession, output: str | None = None, name: str = "reader"
-) -> FileStreamReader:
+def reader_of(stream: FileStream, spark: SparkSession, output: str | None = None, name: str = "reader") -> LogReader:
     return stream.reader(spark, name, output, lambda df, _: df, BatchAdmission())
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from rheostat.cli.dashboard_option import print_address
 from rheostat.cli.live_view import LiveView, show_live, watch
 from rheostat.cli.pictures import check_picture, draw_run
 from rheostat.cli.run_history import RunHistory
@@ -18,6 +19,7 @@ from rheostat.plan import Plan
 from rheostat.policies.registry import DEFAULT_POLICY, make_options, policy_class
 from rheostat.sla import SLA, Budget
 from rheostat.spark.processes.driver_output import spark_output_to
+from rheostat.web.address import LOOPBACK
 
 if TYPE_CHECKING:
     from rheostat.pipeline import Pipeline
@@ -37,6 +39,7 @@ def demo(
     policy: Annotated[str, typer.Option(help="Policy name; `rheostat policies` lists them.")] = DEFAULT_POLICY,
     sla: Annotated[str, typer.Option(help="Latency and window of the SLA.")] = "8s/30s",
     for_: Annotated[str, typer.Option("--for", help="How long to run.")] = "3m",
+    dashboard: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to serve the page of the run.")] = LOOPBACK,
     picture: Annotated[Path, typer.Option(help="File for the picture of the run.")] = Path("rheostat-demo.png"),
 ) -> None:
     """Run a word count on an embedded Spark cluster under a load that rises, spikes, becomes skewed and falls."""
@@ -50,14 +53,14 @@ def demo(
         f"{1 / COST_S:.0f} sentences a second, however many cores this machine has.",
         highlight=False,
     )
-    history, status = _run(console, policy, promised, duration_s)
+    history, status = _run(console, policy, promised, duration_s, dashboard)
     _summarise(console, history, promised)
     draw_run(history, promised, f"Rheostat demo: word count on Spark, policy {policy}", picture)
     console.print(f"picture: {picture}")
     raise typer.Exit(status)
 
 
-def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> tuple[RunHistory, int]:
+def _run(console: Console, policy: str, sla: SLA, duration_s: float, dashboard: str) -> tuple[RunHistory, int]:
     """What happened, and the exit status: that of a signal, if one ended the demo."""
     import numpy as np
 
@@ -99,15 +102,18 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float) -> tuple[Ru
                     on=SparkTarget(cluster=cluster, settings=FAST_START_SETTINGS),
                     loop=LoopOptions(PERIOD_S, cooldown="6s"),
                     listeners=watch(history, sla, console),
+                    dashboard=dashboard,
                 )
             )
-            running.controller.pause()
+            assert running.dashboard is not None
+            print_address(running.dashboard, console)
+            running.controller.pause("demo")
             with trickle:
                 _await_first_results(running, history)
                 running.wait(_WARM_UP_S)
-            running.controller.resume()
+            running.controller.resume("demo")
             history.turns.clear()
-        with feeder, show_live(LiveView("word count", history, sla), console):
+        with feeder, show_live(LiveView("word count", history, sla, running.dashboard.url), console):
             status = running.wait_for_stop(duration_s)
     return history, status
 

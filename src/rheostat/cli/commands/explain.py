@@ -1,21 +1,17 @@
 """`rheostat explain`: what was decided in a recorded run, why, and what came of it."""
 
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
-from rheostat.cli.shared_options import Json
+from rheostat.cli.shared_options import JournalFile, Json
 from rheostat.explain import explain, explain_turn
 from rheostat.explain.text import run_text, turn_text
 
 
 def explain_journal(
-    journal: Annotated[
-        Path,
-        typer.Argument(metavar="JOURNAL", help="A journal file, e.g. rheostat-run/journal.db.", show_default=False),
-    ],
+    journal: JournalFile,
     at: Annotated[
         str | None,
         typer.Option(

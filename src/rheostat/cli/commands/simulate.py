@@ -1,6 +1,7 @@
 """`rheostat simulate`: runs a scenario under a policy on the simulated cluster."""
 
 import sys
+import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +12,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from rheostat.cli.commands.dashboard import wait_for_interrupt
+from rheostat.cli.dashboard_option import Address, print_address
 from rheostat.cli.progress_bar import progress_bar
 from rheostat.cli.shared_options import Json, PolicyName, PolicyOptionTexts, Traces, parse_policy_options
 from rheostat.duration import human
@@ -20,11 +23,13 @@ from rheostat.experiments.replicate import means, replicate
 from rheostat.experiments.result import Result
 from rheostat.experiments.scenario import Scenario, read_scenario
 from rheostat.experiments.simulate import simulate
-from rheostat.journal import Journal, NullJournal
+from rheostat.journal import Journal
 from rheostat.policies.registry import make_policy
 from rheostat.sim.engine.jit import COMPILED
+from rheostat.web.dashboard import Dashboard
 
 Options = dict[str, Any] | None
+_PACE = 30.0
 
 
 def simulate_scenario(
@@ -36,6 +41,10 @@ def simulate_scenario(
     processes: Annotated[int, typer.Option(min=1, help="Spread the runs over this many processes.")] = 1,
     journal: Annotated[
         Path | None, typer.Option(help="Write the journal of the run to this new file, for `rheostat replay`.")
+    ] = None,
+    dashboard: Address = None,
+    pace: Annotated[
+        float | None, typer.Option(min=0.01, help="With --dashboard: simulated seconds in a second (30).")
     ] = None,
     traces: Traces = None,
     json: Json = False,
@@ -51,14 +60,28 @@ def simulate_scenario(
         _check_journal(journal, runs)
     if series and not json:
         raise ConfigError("--series needs --json: it is too long for a table")
+    if pace is not None and dashboard is None:
+        raise ConfigError(f"--pace {pace:g} needs --dashboard: nobody watches otherwise")
+    if dashboard is not None and runs > 1:
+        raise ConfigError(f"--dashboard shows a single run, not --runs {runs}")
     if runs > 1:
         _report_many(_simulate_many(read, policy, options, range(seed, seed + runs), processes, series), json)
         return
-    result = _simulate_one(read, policy, options, seed, journal, series)
-    if json:
-        print(msgspec.json.encode(result).decode())
-    else:
-        Console().print(*tables(result), sep="\n")
+    with ExitStack() as stack:
+        written = _open_journal(stack, journal, dashboard)
+        board = None
+        if written is not None and dashboard is not None:
+            board = stack.enter_context(Dashboard(written, dashboard))
+            print_address(board, Console(stderr=True))
+        result = _simulate_one(read, policy, options, seed, written, series, board, pace or _PACE)
+        if json:
+            print(msgspec.json.encode(result).decode())
+        else:
+            Console().print(*tables(result), sep="\n")
+        if board is not None:
+            board.finish()
+            print("the page is still there; Ctrl-C ends it", file=sys.stderr)
+            wait_for_interrupt()
 
 
 def _check(scenario: Scenario, policy: str | None, options: Options) -> None:
@@ -78,21 +101,36 @@ def _check_journal(journal: Path, runs: int) -> None:
         raise ConfigError(f"--journal {journal} already exists: give a new file, a simulated run starts from scratch")
 
 
+def _open_journal(stack: ExitStack, path: Path | None, dashboard: str | None) -> Journal | None:
+    """The journal that was asked for, or one for the page alone."""
+    if path is None and dashboard is not None:
+        path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rheostat-"))) / "journal.db"
+    return None if path is None else stack.enter_context(Journal(path))
+
+
 def _simulate_one(
-    scenario: Scenario, policy: str | None, options: Options, seed: int, journal: Path | None, series: bool
+    scenario: Scenario,
+    policy: str | None,
+    options: Options,
+    seed: int,
+    journal: Journal | None,
+    series: bool,
+    board: Dashboard | None,
+    pace: float,
 ) -> Result:
-    with ExitStack() as stack:
-        written = stack.enter_context(Journal(journal)) if journal else NullJournal()
-        bar = stack.enter_context(progress_bar())
+    with progress_bar() as bar:
         task = bar.add_task(f"simulating {human(scenario.duration_s)}", total=scenario.duration_s)
         return simulate(
             scenario,
             policy,
             options,
             seed=seed,
-            journal=written,
+            journal=journal,
             progress=lambda time_s: bar.update(task, completed=time_s),
             series=series,
+            listeners=[] if board is None else [board],
+            pace=None if board is None else pace,
+            started=None if board is None else board.steer,
         )
 
 

@@ -99,7 +99,7 @@ GRIDS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"caution": 0.98},
         {"keep": "15s"},
         {"keep": "1m"},
-        {"caution": 0.98, "drain": "5s"},
+        {"caution": 0.98, "penalty": 15.0},
     ),
     "ra-stream": (
         {"scaling": "drs"},

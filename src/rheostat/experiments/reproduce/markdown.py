@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from rheostat.experiments.replicate import Mean
 from rheostat.experiments.reproduce.reproduction import Cell, Claim, Effort, Reproduction, ReproductionResult
 
+UNKNOWN = "The reason is not known."
 _QUICK = "A quick run: shorter runs and fewer cases than without `--quick`."
 
 
@@ -76,5 +77,8 @@ def _number(value: float) -> str:
 
 
 def sentence(claim: Claim) -> str:
+    """A claim with its verdict; if it fails with the reason, if it shows nothing with a note that it is not counted."""
     held = "holds" if claim.holds else "**does not hold**"
-    return f"{claim.text}: {held}" + (f" ({claim.evidence})" if claim.evidence else "")
+    counted = f", not counted: {claim.given}" if claim.given else ""
+    evidence = f" ({claim.evidence})" if claim.evidence else ""
+    return f"{claim.text}: {held}{counted}{evidence}" + ("" if claim.holds else f". {claim.why or UNKNOWN}")

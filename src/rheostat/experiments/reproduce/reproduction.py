@@ -40,11 +40,17 @@ class Effort:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a paper, and whether it holds here: computed from the results, never written by hand."""
+    """A claim of a paper, and whether it holds here: computed from the results, never written by hand.
+
+    `given` says why a claim shows nothing, if it holds by construction or by fitting: it is then not counted. `why`
+    says why it fails where it does, if an experiment shows that.
+    """
 
     text: str
     holds: bool
     evidence: str = ""
+    given: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rheostat.forecast.model import Floats, ForecastPath, extrapolated, rms
+from rheostat.forecast.model import Floats, ForecastPath, extrapolated, rms, times
 
 _FREQUENCIES = 10
 
@@ -25,3 +25,16 @@ class Fourier:
         smooth = np.fft.irfft(spectrum, len(samples))
         error = rms(samples - smooth, parameters=2 * _FREQUENCIES)
         return ForecastPath(np.resize(smooth, horizon), extrapolated(error, len(samples), horizon))
+
+
+class FourierWithTrend(Fourier):
+    """The frequencies of what is left after a straight line, which the forecast continues."""
+
+    name: ClassVar[str] = "fft-trend"
+    summary: ClassVar[str] = "the same around a line that goes on"
+
+    def predict(self, samples: Floats, horizon: int) -> ForecastPath:
+        moments, future = times(samples, horizon)
+        slope, level = np.polyfit(moments, samples, 1)
+        around = super().predict(samples - (level + slope * moments), horizon)
+        return ForecastPath(level + slope * future + around.mean, around.error)

@@ -38,3 +38,17 @@ class Neural:
         network = train(past, (samples - centre) / scale, self._seed)
         fitted, mean = (centre + scale * network.predict(each) for each in (past, coming))
         return ForecastPath(mean, extrapolated(rms(samples - fitted, parameters=2), len(samples), horizon))
+
+
+class UnscaledNeural(Neural):
+    """The same network on plain seconds and samples, as PA-SPS's authors run it: its forecast depends on the unit of
+    the samples."""
+
+    name: ClassVar[str] = "ann-unscaled"
+    summary: ClassVar[str] = "the same without scaling, as published: depends on the unit of the samples"
+
+    def predict(self, samples: Floats, horizon: int) -> ForecastPath:
+        moments, future = times(samples, horizon)
+        network = train(moments, samples, self._seed)
+        error = rms(samples - network.predict(moments), parameters=2)
+        return ForecastPath(network.predict(future), extrapolated(error, len(samples), horizon))

@@ -1,20 +1,23 @@
 """SP-Ant, which Ra-Stream compares itself with: pairs of much traffic are packed together, an ant colony does the rest.
 
-After Farrokh et al. 2022 as Ra-Stream describes it: bin packing puts tasks of much traffic on the same node as long as
-it has slots, whatever its utilisation; an ant colony finds nodes for the others.
+After Farrokh et al. 2022: bin packing puts tasks of much traffic on the same node until it is full, with no reserve for
+a higher rate; an ant colony finds nodes for the others.
 """
 
 import numpy as np
 
 from rheostat.placement.model.draft_scheme import NOWHERE, DraftScheme, no_room
 from rheostat.placement.model.placement import Placement
-from rheostat.placement.model.problem import PlacementProblem
+from rheostat.placement.model.problem import SLACK, PlacementProblem
 from rheostat.placement.solvers.processes import processes
 
 _ANTS, _ROUNDS = 10, 30
 _EVAPORATION = 0.1
 _GREED = 2.0
 """The exponent of the heuristic against the pheromone."""
+
+_FULL = 0.8
+"""The utilisation of a resource up to which tasks are put on a node."""
 
 
 def sp_ant(problem: PlacementProblem, seed: int = 0) -> Placement:
@@ -34,7 +37,7 @@ def _pack_pairs(draft: DraftScheme) -> None:
             return
         ends = [task for task in graph.ends[pair].tolist() if draft.where[task] == NOWHERE]
         homes = [draft.where[task] for task in graph.ends[pair].tolist() if draft.where[task] != NOWHERE]
-        node = next((home for home in (*homes, *_empty(draft)) if _has_slots(draft, home, len(ends))), None)
+        node = next((home for home in (*homes, *_empty(draft)) if _has_room(draft, home, ends)), None)
         if node is not None:
             for task in ends:
                 draft.put(task, node)
@@ -44,9 +47,12 @@ def _empty(draft: DraftScheme) -> list[int]:
     return [node for node, tasks in enumerate(draft.tasks) if not tasks]
 
 
-def _has_slots(draft: DraftScheme, node: int, more: int) -> bool:
-    """Slots, and no resource used up: all that SP-Ant checks."""
-    return len(draft.tasks[node]) + more <= draft.problem.slots[node] and max(draft.shares(node)) < 1
+def _has_room(draft: DraftScheme, node: int, tasks: list[int]) -> bool:
+    """Whether `tasks` have slots on `node` and use up no resource: all that SP-Ant checks."""
+    problem = draft.problem
+    more = problem.graph.demands[tasks].sum(axis=0) * problem.shares_per_unit[node]
+    is_full = np.any(np.array(draft.shares(node)) + more > _FULL + SLACK)
+    return len(draft.tasks[node]) + len(tasks) <= problem.slots[node] and not is_full
 
 
 class _Colony:
@@ -78,13 +84,20 @@ class _Colony:
     def _walk(self) -> np.ndarray:
         scheme = self._packed.copy()
         count = np.bincount(scheme[scheme >= 0], minlength=len(self._problem.nodes)).astype(float)
+        used = np.zeros_like(self._problem.shares_per_unit)
+        for task in np.flatnonzero(scheme >= 0).tolist():
+            used[scheme[task]] += self._problem.graph.demands[task] * self._problem.shares_per_unit[scheme[task]]
         for task in self._left.tolist():
-            open_ = count < self._problem.slots
-            if not open_.any():
+            has_slot = count < self._problem.slots
+            if not has_slot.any():
                 raise no_room(self._problem, task)
+            more = self._problem.graph.demands[task] * self._problem.shares_per_unit
+            has_room = has_slot & ((used + more).max(axis=1) <= _FULL)
+            open_ = has_room if has_room.any() else has_slot
             appeal = self._pheromone[task] * self._sight(task, scheme, count) ** _GREED * open_
             scheme[task] = node = int(self._rng.choice(len(appeal), p=appeal / appeal.sum()))
             count[node] += 1
+            used[node] += more[node]
         return scheme
 
     def _sight(self, task: int, scheme: np.ndarray, count: np.ndarray) -> np.ndarray:

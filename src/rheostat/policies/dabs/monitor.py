@@ -109,15 +109,16 @@ class IterationMonitor:
             self._snapshots.append(observation.snapshot)
 
     def _catches_up(self, observation: Observation) -> bool:
-        """Whether the backlog has fallen since the last turn, and is more than arrives in a sample, after a change."""
-        before, self._queued = self._queued, total([each.queued for each in observation.measures.operators.values()])
-        if self._changed_s is None or observation.settling:
+        """Whether, after a change, the backlog is more than arrives in a sample, and falls, or may fall from now on."""
+        queued = None if observation.settling else total([it.queued for it in observation.measures.operators.values()])
+        before, self._queued = self._queued, queued
+        if self._changed_s is None or queued is None:
             return False
         if observation.snapshot.time_s - self._changed_s >= self._options.iteration_s or self._snapshots:
             return False
         rates = [each.arrival_rate for each in observation.measures.operators.values()]
         few = (total(rates) or 0.0) * self._options.sample_s / max(1, len(rates))
-        return before is not None and self._queued is not None and few < self._queued < before
+        return queued > few and (before is None or queued < before)
 
     def why_wait(self) -> str | None:
         """Why there is no complete iteration, or None."""

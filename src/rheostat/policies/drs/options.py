@@ -192,7 +192,7 @@ class DrsLbOptions(DrsOptions, frozen=True, kw_only=True):
 class DrsLimits:
     """The options in seconds and executors. `t_max_s` is None in problem (6), `k_max` may be so in problem (8).
 
-    `from_sla` says that `t_max_s` is the latency of the end-to-end SLA.
+    `from_sla` says that `t_max_s` is the latency of the end-to-end SLA, `t_min_given` that `t_min_s` is no default.
     """
 
     k_max: int | None
@@ -204,6 +204,7 @@ class DrsLimits:
     keep_s: float = 0.0
     surge: bool = True
     from_sla: bool = True
+    t_min_given: bool = False
 
 
 def limits_of(options: DrsOptions, goal: Goal) -> DrsLimits:
@@ -220,6 +221,7 @@ def limits_of(options: DrsOptions, goal: Goal) -> DrsLimits:
         keep_s=seconds(options.keep, "keep"),
         surge=options.surge,
         from_sla=options.t_max is None,
+        t_min_given=options.t_min is not None,
     )
 
 

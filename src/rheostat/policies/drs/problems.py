@@ -62,9 +62,12 @@ class Situation(msgspec.Struct, frozen=True):
         measured_s = self.measured.latency_s
         return self.predicted_s(self.running) if measured_s is None else measured_s
 
-    def overloaded(self) -> bool:
-        """Whether the present allocation cannot keep up, whatever was measured so far."""
-        return math.isinf(self.network.expected_latency_s(self.running.executors))
+    def overloaded(self, from_s: float) -> bool:
+        """Whether the present allocation cannot keep up, whatever was measured so far. What only the margin makes an
+        overload counts from a latency of `from_s`: noise crosses it again and again where executors are just enough."""
+        if math.isinf(self.measured.plain.expected_latency_s(self.running.executors)):
+            return True
+        return self.latency_s() >= from_s and math.isinf(self.network.expected_latency_s(self.running.executors))
 
     def measured_below(self, t_min_s: float) -> bool:
         """Executors are removed only when latency was measured, or when there is nothing to measure."""
@@ -126,7 +129,7 @@ class LeastLatency:
 
 
 class ScaleInDelay:
-    """Executors are removed once fewer have been enough for `keep_s`, and then down to the most that were needed.
+    """Executors are removed once fewer have been enough for `keep_s`, then down to the most that each operator needed.
 
     The paper removes them as soon as the model allows it. Under a constant load near a boundary between two numbers,
     noise would remove and add the same executor again and again.
@@ -143,14 +146,15 @@ class ScaleInDelay:
         self._needed.clear()
 
     def needed(self, wanted: ExecutorAllocation, time_s: float) -> ExecutorAllocation | None:
-        """The most that were needed in the last `keep_s`, `wanted` now included; None before they have passed."""
+        """The most of each operator in the last `keep_s`, `wanted` now included; None before they have passed."""
         self._since_s = time_s if self._since_s is None else self._since_s
         self._needed.append((time_s, wanted))
         while self._needed[0][0] < time_s - self._keep_s - 1e-9:
             self._needed.popleft()
         if time_s - self._since_s < self._keep_s - 1e-9:
             return None
-        return max((each for _, each in self._needed), key=lambda each: each.total())
+        most = tuple(map(max, zip(*(each.executors for _, each in self._needed), strict=True)))
+        return wanted if most == wanted.executors else msgspec.structs.replace(wanted, executors=most)
 
 
 class FewestExecutors:
@@ -158,21 +162,33 @@ class FewestExecutors:
 
     def __init__(self, limits: DrsLimits) -> None:
         assert limits.t_max_s is not None
-        self._t_max_s, self._t_min_s = limits.t_max_s, limits.t_min_s
+        self._t_max_s, self._t_min_s, self._t_min_given = limits.t_max_s, limits.t_min_s, limits.t_min_given
         self._limit = f"{'SLA' if limits.from_sla else 't_max'} {human(limits.t_max_s)}"
         self._k_max, self._cost_s, self._surge = limits.k_max, limits.cost_s, limits.surge
         self._keep_s, self._delay = limits.keep_s, ScaleInDelay(limits.keep_s)
 
     def solve(self, situation: Situation) -> Proposal:
-        if situation.latency_s() <= self._t_max_s and not situation.overloaded():
-            if situation.measured_below(self._t_min_s):
-                return self._fewer(situation, f"{situation.described()} < t_min {human(self._t_min_s)}")
+        t_min_s = self._reachable_t_min_s(situation)
+        if situation.latency_s() <= self._t_max_s and not situation.overloaded(self._margin_counts_from_s(t_min_s)):
+            if situation.measured_below(t_min_s):
+                return self._fewer(situation, f"{situation.described()} < t_min {human(t_min_s)}")
             self._delay.reset()
             return self._otherwise(situation, f"{situation.described()} <= {self._limit}")
         self._delay.reset()
         if situation.latency_s() > self._t_max_s:
             return self._more(situation, f"{situation.described()} > {self._limit}")
         return self._more(situation, f"{situation.described()}, but the load is more than the executors can serve")
+
+    def _reachable_t_min_s(self, situation: Situation) -> float:
+        """T_min. A default that no number of executors is predicted to reach would keep all of them for ever: then
+        half way from the least that is predicted to T_max."""
+        if self._t_min_given:
+            return self._t_min_s
+        least_s = situation.line.predicted_s(_least_s(situation.network, situation.within(self._k_max)))
+        return self._t_min_s if least_s < self._t_min_s else (least_s + self._t_max_s) / 2
+
+    def _margin_counts_from_s(self, t_min_s: float) -> float:
+        return (t_min_s + self._t_max_s) / 2 if self._keep_s else 0.0
 
     def _more(self, situation: Situation, trigger: str) -> Proposal:
         """MinProcessors; never fewer than now while latency is too high."""
@@ -194,7 +210,16 @@ class FewestExecutors:
         if wanted.total() == total:
             proposal = _rearranged(situation, wanted, why, self._cost_s, 0.0)
             return msgspec.structs.replace(proposal, why=f"{trigger}; {proposal.why}")
-        return Proposal(wanted, f"{trigger}; {why}")
+        return Proposal(self._none_removed(running, wanted, k_max), f"{trigger}; {why}")
+
+    def _none_removed(
+        self, running: ExecutorAllocation, wanted: ExecutorAllocation, k_max: int | None
+    ) -> ExecutorAllocation:
+        """More executors in all, and fewer nowhere if `keep` delays their removal and K_max allows it."""
+        sizes = tuple(map(max, running.executors, wanted.executors))
+        if self._keep_s == 0 or (k_max is not None and sum(sizes) > k_max):
+            return wanted
+        return msgspec.structs.replace(wanted, executors=sizes)
 
     def _fewer(self, situation: Situation, trigger: str) -> Proposal:
         """Fewer executors, as long as the prediction stays within T_max."""
@@ -204,10 +229,12 @@ class FewestExecutors:
             self._delay.reset()
             return self._otherwise(situation, f"{trigger}, but fewer executors would exceed {human(self._t_max_s)}")
         needed = self._delay.needed(wanted, situation.time_s)
-        if needed is None:
+        if needed is None or situation.since_action_s < self._keep_s:
             return Proposal(situation.running, f"{trigger}; {why}, but not for {human(self._keep_s)} yet: hold")
         if needed is not wanted:
-            wanted, why = needed, f"{executors(needed.total())} are the most needed in the last {human(self._keep_s)}"
+            wanted, why = _no_more_than(situation.running, needed, self._keep_s)
+        if wanted.executors == situation.running.executors:
+            return Proposal(situation.running, f"{trigger}; {why}, which is what runs: hold")
         now_s, then_s = situation.latency_s(), situation.predicted_s(wanted)
         if unaffordable := why_not_affordable(now_s, then_s, self._t_max_s, self._cost_s, situation.horizon_s):
             return Proposal(situation.running, f"{trigger}, but {unaffordable}: hold")
@@ -244,6 +271,22 @@ class FewestExecutors:
         wanted = min_processors(bearable, limit_s)
         unmet = f"no number is predicted to keep {human(self._t_max_s)}"
         return wanted, f"{unmet}; {executors(wanted.total())} are the fewest by the model alone"
+
+
+def _least_s(network: Network, k_max: int | None) -> float:
+    """The least latency that K_max executors, or any number, can bring; 0 where none can serve the load."""
+    if k_max is not None:
+        return best_division(network, k_max)[0].expected_latency_s()
+    return network.floor_s() if servable_share(network) == 1 else 0.0
+
+
+def _no_more_than(
+    running: ExecutorAllocation, needed: ExecutorAllocation, keep_s: float
+) -> tuple[ExecutorAllocation, str]:
+    """`needed`, without executors that do not run yet: those are another action."""
+    sizes = tuple(map(min, running.executors, needed.executors))
+    why = f"{executors(needed.total())} are the most needed in the last {human(keep_s)}"
+    return msgspec.structs.replace(needed, executors=sizes), why
 
 
 def best_division(network: Network, k_max: int) -> tuple[ExecutorAllocation, str]:

@@ -89,8 +89,10 @@ class ReplicasByForecast(Policy[AnyPspsOptions]):
         forecast = self._forecaster.forecast(samples, self._steps_ahead)
         entering = self._events(forecast)
         now_s = observation.snapshot.time_s
-        expected = self._in_interval(forecast.mean[: self.options.steps])
-        self.expectation = Expectation(now_s, now_s + self.options.td_s, expected)
+        expected, low, high = (
+            self._in_interval(rates[: self.options.steps]) for rates in (forecast.mean, forecast.low, forecast.high)
+        )
+        self.expectation = Expectation(now_s, now_s + self.options.td_s, expected, low, high)
         events = self._shares.events(entering, {name: waiting or 0.0 for name, waiting in queued.items()})
         return self._decisions(observation, events, _expected(forecast, entering, self._when()))
 

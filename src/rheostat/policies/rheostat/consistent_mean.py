@@ -51,7 +51,8 @@ class ConsistentMean:
     Looks back over ever longer times, each twice the one before, as long as what is added does not differ from what is
     newer by more than chance. So it is precise while nothing changes, and follows a jump at once. The variance of a
     total of mean m over weight w is m·w for counts, and m²·w with `relative`, times `noise` at least, or more if
-    samples differ more from one to the next in general.
+    samples differ more from one to the next in general. Totals with `relative` are sums of a few long times and many
+    short ones, and far above their mean more often than a normal variable.
     """
 
     def __init__(self, *, noise: float = 1.0, relative: bool = False) -> None:
@@ -121,6 +122,11 @@ class ConsistentMean:
         )
 
     def _differ(self, weight: float, total: float, older_weight: float, older_total: float, noise: float) -> bool:
+        if self._relative and total > 0 and older_total > 0:
+            ratio = (total / weight) / (older_total / older_weight)
+            return abs(ratio - 1) > 1e-3 * _SIGNIFICANT and (
+                abs(_normal_of_ratio(ratio, weight / noise, older_weight / noise)) > _SIGNIFICANT
+            )
         mean = (total + older_total) / (weight + older_weight)
         error = math.sqrt(self._variance(noise, mean, weight, older_weight))
         return abs(total / weight - older_total / older_weight) > _SIGNIFICANT * max(error, 1e-3 * mean)
@@ -128,3 +134,13 @@ class ConsistentMean:
     def _variance(self, noise: float, mean: float, weight: float, older_weight: float) -> float:
         """Of the difference between two means."""
         return noise * (mean * mean if self._relative else mean) * (1 / weight + 1 / older_weight)
+
+
+def _normal_of_ratio(ratio: float, count: float, older_count: float) -> float:
+    """How many standard errors a ratio of two means of exponential times is from 1.
+
+    It has an F distribution, whose cube root is nearly normal (Paulson's approximation).
+    """
+    error, older_error = 1 / (9 * count), 1 / (9 * older_count)
+    root = math.cbrt(ratio)
+    return ((1 - older_error) * root - (1 - error)) / math.sqrt(older_error * root * root + error)

@@ -1,4 +1,4 @@
-"""Latency window: the mean latency over the last window of the SLA, from what completed in each turn."""
+"""Latency window: the mean latency over the last while, from what completed in each turn."""
 
 from collections import deque
 

@@ -1,9 +1,13 @@
-"""Load history: the rate at which records enter now, and the highest one to expect while new executors start."""
+"""Load history: the rate at which records enter now, and the highest one to expect while new executors start.
+
+Sudden rises are looked for in the rate alone. A season may also be one of what a record costs.
+"""
 
 import math
 from collections import deque
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rheostat.forecast.models.season import season_of
 from rheostat.policies.rheostat.consistent_mean import ConsistentMean, Estimate
@@ -14,7 +18,8 @@ _SILENT_S = 10.0
 """Some plants count records only when a batch reads them: as long as this, no record is no sign of a rate of 0."""
 
 _ALIKE = 1.3
-"""Rates up to this factor apart are taken as the same level, and lower ones if there were too few at this level."""
+"""Rates up to this factor apart are taken as the same level, and lower ones if there were too few at this level. Costs
+up to this factor apart are taken as the same: what is learned of them varies."""
 
 _ENOUGH = 30
 """Turns at a level from which on they say how the load goes on from there."""
@@ -22,14 +27,23 @@ _ENOUGH = 30
 _MOST_MOMENTS = 120
 """Of more moments some are left out, evenly."""
 
+_UNSEEN_RISE = 2.0
+"""Times its mean to which the load may rise, although nothing like that was seen."""
+
+_UNSEEN_S = 30.0
+"""The share of moments at which it does so is this time over the time since the load is observed."""
+
 _ERRORS = 3.0
 """Standard errors by which a rate may be wrong."""
 
 _SEASON_EVERY = 8
 """Turns from one search for a season to the next."""
 
+_SHORTEST_SEASON = 15
+"""In turns."""
+
 _SEASON_ERROR = 0.15
-"""Share of the rate by which the season before may be wrong about the last one, in the median and as 90 % quantile
+"""Share of the load by which the season before may be wrong about the last one, in the median and as 90 % quantile
 three times as much."""
 
 
@@ -39,15 +53,16 @@ class LoadHistory:
     def __init__(self) -> None:
         self._mean = ConsistentMean()
         self._pending_s = 0.0
-        self._past: deque[tuple[float, float]] = deque()
+        self._past: deque[tuple[float, float, float]] = deque()
         self._counted: deque[tuple[float, float]] = deque()
         self._season = 1
         self._turns = 0
         self._estimate: Estimate | None = None
         self.rate: float | None = None
 
-    def add(self, time_s: float, interval_s: float, rate: float | None) -> None:
-        """The rate since the turn before. What is counted after turns without a record is spread over them."""
+    def add(self, time_s: float, interval_s: float, rate: float | None, cost_s: float | None) -> None:
+        """The rate since the turn before, and what a record costs by now in all operators, if that is known. What is
+        counted after turns without a record is spread over them."""
         if rate is None or interval_s <= 0:
             return
         if self._past and time_s < self._past[-1][0]:
@@ -62,7 +77,7 @@ class LoadHistory:
         if self._estimate is None:
             return
         self.rate = max(self._estimate.mean, self._estimate.at(time_s))
-        self._past.append((time_s, self.rate))
+        self._past.append((time_s, self.rate, self._level_s(cost_s)))
         for remembered in (self._past, self._counted):
             while remembered[0][0] < time_s - _REMEMBERED_S:
                 remembered.popleft()
@@ -86,22 +101,45 @@ class LoadHistory:
         if self._season <= 1 or self.rate is None:
             return None
         begin = len(self._past) - self._season - 1
-        return max(self.rate, *(rate for _, rate in list(self._past)[begin : begin + self._ahead(horizon_s) + 2]))
+        past = list(self._past)[begin : begin + self._ahead(horizon_s) + 2]
+        return max(self.rate, max(rate * cost_s for _, rate, cost_s in past) / self._past[-1][2])
 
     def replay(self, horizon_s: float) -> LoadReplay | None:
-        """What came within `horizon_s` after the moments that were like this one; None while there were few of them."""
+        """What came within `horizon_s` after the moments that were like this one; and a rise that may come, though it
+        did not yet, as long as little was seen of the load. None without a load."""
         if not self.rate:
             return None
-        times_s, rates = np.array(self._past).T
-        known = (times_s <= times_s[-1] - horizon_s) & (times_s >= self._counted[0][0])
-        not_above = np.flatnonzero(known & (rates <= _ALIKE * self.rate))
-        if len(not_above) < _ENOUGH:
-            return None
-        lowest = min(self.rate / _ALIKE, np.partition(rates[not_above], -_ENOUGH)[-_ENOUGH])
-        alike = not_above[rates[not_above] >= lowest]
-        alike = alike[:: math.ceil(len(alike) / _MOST_MOMENTS)]
         counted_s, arrived = np.array(self._counted).T
-        return LoadReplay(counted_s, arrived, times_s[alike], self.rate)
+        alike_s = self._moments_like_now(horizon_s)
+        rates = np.array(self._past).T[1]
+        supposed = round(_UNSEEN_S / (self._past[-1][0] - self._past[0][0]) * len(alike_s)) if len(alike_s) else 1
+        before, after = self.rate * horizon_s, max(_UNSEEN_RISE * rates.mean(), self.rate) * horizon_s
+        rise_s = counted_s[0] - horizon_s
+        return LoadReplay(
+            np.concatenate([[rise_s - horizon_s, rise_s], counted_s]),
+            np.concatenate([[-before - after, -after], arrived - arrived[0]]),
+            np.concatenate([[rise_s] * supposed, alike_s]),
+            self.rate,
+            supposed,
+        )
+
+    def _level_s(self, cost_s: float | None) -> float:
+        """What a record costs, without small changes; 0 before anything is known."""
+        before_s = self._past[-1][2] if self._past else 0.0
+        if not cost_s or (before_s and 1 / _ALIKE <= cost_s / before_s <= _ALIKE):
+            return before_s
+        return cost_s
+
+    def _moments_like_now(self, horizon_s: float) -> NDArray[np.float64]:
+        """None while there are few of them."""
+        times_s, rates, _ = np.array(self._past).T
+        known = (times_s <= times_s[-1] - horizon_s) & (times_s >= self._counted[0][0])
+        not_above = np.flatnonzero(known & (rates <= _ALIKE * rates[-1]))
+        if len(not_above) < _ENOUGH:
+            return np.empty(0)
+        lowest = min(rates[-1] / _ALIKE, np.partition(rates[not_above], -_ENOUGH)[-_ENOUGH])
+        alike = not_above[rates[not_above] >= lowest]
+        return np.asarray(times_s[alike[:: math.ceil(len(alike) / _MOST_MOMENTS)]])
 
     def _ahead(self, horizon_s: float) -> int:
         """In turns."""
@@ -110,10 +148,10 @@ class LoadHistory:
 
     def _found_season(self) -> int:
         """In turns; 1 if there is none, or if the season before the last one tells too little about it."""
-        rates = np.array([rate for _, rate in self._past])
-        season = season_of(rates) if len(rates) > 4 * _ENOUGH and rates.max() > 0 else 1
-        if season < _ENOUGH or 2 * season > len(rates):
+        work = np.array([rate * cost_s for _, rate, cost_s in self._past])
+        season = season_of(work) if len(work) > 2 * _ENOUGH and work.max() > 0 else 1
+        if season < _SHORTEST_SEASON or 2 * season > len(work):
             return 1
-        errors = np.abs(rates[-season:] - rates[-2 * season : -season]) / np.maximum(rates[-season:], rates.mean() / 10)
+        errors = np.abs(work[-season:] - work[-2 * season : -season]) / np.maximum(work[-season:], work.mean() / 10)
         is_close = np.median(errors) <= _SEASON_ERROR and np.quantile(errors, 0.9) <= 3 * _SEASON_ERROR
         return season if is_close else 1

@@ -24,12 +24,13 @@ _MOST_BATCHES = 100
 @dataclass(frozen=True, slots=True)
 class LoadReplay:
     """Records that had arrived at each time, and moments from which on it may go on like that; the load now is
-    `rate`."""
+    `rate`. The first `supposed` moments did not happen."""
 
     times_s: Floats
     arrived: Floats
     moments_s: Floats
     rate: float
+    supposed: int = 0
 
     def latency_s(
         self, cost: OperatorCost, rate: float, size: int, start_s: float, window_s: float, share: float
@@ -46,11 +47,16 @@ class LoadReplay:
     def _expected(self, latencies_s: Floats, around_s: float) -> Floats:
         """Without the moments around the worst one if nothing like it came at another time, and it was long ago: then
         it is not expected again."""
-        worst = latencies_s.argmax()
-        if self.moments_s[worst] > self.times_s[-1] - _FORGOTTEN_S:
-            return latencies_s
-        others_s = latencies_s[np.abs(self.moments_s - self.moments_s[worst]) > around_s]
-        return others_s if len(others_s) and others_s.max() < _LIKE_THE_WORST * latencies_s[worst] else latencies_s
+        supposed_s, seen_s, moments_s = (
+            latencies_s[: self.supposed],
+            latencies_s[self.supposed :],
+            self.moments_s[self.supposed :],
+        )
+        if len(seen_s) and moments_s[worst := seen_s.argmax()] <= self.times_s[-1] - _FORGOTTEN_S:
+            others_s = seen_s[np.abs(moments_s - moments_s[worst]) > around_s]
+            if len(others_s) and others_s.max() < _LIKE_THE_WORST * seen_s[worst]:
+                seen_s = others_s
+        return np.concatenate([supposed_s, seen_s])
 
     def _in_batches(
         self, cost: OperatorCost, factor: float, rate: float, size: int, start_s: float, window_s: float

@@ -10,7 +10,7 @@ from rheostat.policies.batch_cost import BatchCosts
 from rheostat.policies.rheostat.batch_cost_so_far import BatchCostSoFar
 from rheostat.policies.rheostat.consistent_mean import ConsistentMean
 from rheostat.policies.rheostat.substream_shares import SubstreamShares
-from rheostat.snapshot import Batch, ExecutorState, OperatorState, SubstreamState
+from rheostat.snapshot import Batch, ExecutorPhase, ExecutorState, OperatorState, SubstreamState
 
 Floats = NDArray[np.float64]
 
@@ -20,6 +20,10 @@ FULL = 0.97
 
 _REMEMBERED = 100
 """Turns with batches over which what is known of the slowest task is averaged."""
+
+_COLD_S = 5.0
+"""An executor is cold for so long: it loads classes, compiles, and starts its Python workers. Nothing is learned until
+what it has begun by then is finished."""
 
 _ITERATIONS = 20
 
@@ -47,6 +51,8 @@ class OperatorCost:
         self._running = BatchCostSoFar()
         self._batch_rows = 0.0
         self._equal_batches = 0
+        self._active_since_s: dict[int, float] = {}
+        self._cold_at: int | None = None
         self.task_limit: int | None = None
         self.is_limited = False
         self.shares = SubstreamShares()
@@ -71,8 +77,21 @@ class OperatorCost:
         self._batches.update(state.batch, size, executors)
         self._fitted_s = self._batches.fitted() or (0.0, 0.0)
         self.shares.update(time_s, substreams)
-        self._running.update(time_s, state.under_way, rate, is_keyed=bool(owners))
-        self._learn_from_finished(time_s, state, size)
+        if self._has_cold(time_s, executors):
+            self._cold_at = state.completed
+        if self._cold_at is None or self.learned_s is None:
+            self._running.update(time_s, state.under_way, rate, is_keyed=bool(owners))
+            self._learn_from_finished(time_s, state, size)
+        elif state.completed != self._cold_at:
+            self._cold_at, self._last, self._last_size = None, state, size
+
+    def _has_cold(self, time_s: float, executors: Sequence[ExecutorState]) -> bool:
+        """Whether an executor serves that began to a moment ago: what its first records take says nothing about
+        later ones."""
+        active = [executor.id for executor in executors if executor.phase is ExecutorPhase.ACTIVE]
+        since_s = time_s if self._active_since_s else -math.inf
+        self._active_since_s = {each: self._active_since_s.get(each, since_s) for each in active}
+        return any(time_s - each_s < _COLD_S for each_s in self._active_since_s.values())
 
     @property
     def service_s(self) -> float | None:
@@ -83,6 +102,11 @@ class OperatorCost:
     def jump(self) -> float:
         """How many times as much as learned a record costs by the batch under way; 1 if it does not say so."""
         return (self.service_s or 0.0) / self.learned_s if self.learned_s else 1.0
+
+    @property
+    def row_limit(self) -> float:
+        """The most records that a batch takes of those that wait."""
+        return self._batch_rows if self.is_limited else math.inf
 
     def projected_s(self, state: OperatorState) -> float:
         """The mean latency at least of the records of the batch under way when it ends; without one, the age of the
@@ -97,10 +121,10 @@ class OperatorCost:
         left_s = (work_s - batch.worked_s) * self.stretch(self._size, as_it_is=True) / self._size
         return (max(oldest_s, batch.elapsed_s) + batch.elapsed_s) / 2 + left_s
 
-    def backlog_s(self, state: OperatorState) -> float:
-        """Work that waits or is under way: the backlog less what the batch under way has done of it."""
-        done_s = 0.0 if state.under_way is None else state.under_way.worked_s
-        return max(0.0, (state.queued or 0) * (self.service_s or 0.0) - done_s)
+    def left_s(self, rows: float, worked_s: float) -> float:
+        """How long a batch of so many records goes on of which `worked_s` are done."""
+        work_s = rows * (self.service_s or 0.0) * self.stretch(self._size, as_it_is=True)
+        return max(0.0, work_s - worked_s) / self._size
 
     def _learn_from_finished(self, time_s: float, state: OperatorState, size: int) -> None:
         last, last_size = self._last, self._last_size

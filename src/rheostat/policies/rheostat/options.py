@@ -20,13 +20,14 @@ class RheostatOptions(PolicyOptions, frozen=True, kw_only=True):
             "is missed when the load jumps; lower it to pay less.",
         ),
     ] = 0.95
-    drain: Annotated[
-        Duration,
+    penalty: Annotated[
+        float,
         msgspec.Meta(
-            description="Time in which a backlog is to be drained once new executors serve. Shorten it to be back "
-            "within the SLA sooner, with more executors."
+            ge=0,
+            description="What a second out of the SLA is worth, in seconds of all executors that the load needs. Raise "
+            "it to be back within the SLA sooner after a surge, with more executors.",
         ),
-    ] = "5s"
+    ] = 5.0
     keep: Annotated[
         Duration,
         msgspec.Meta(

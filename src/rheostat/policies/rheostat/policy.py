@@ -29,7 +29,7 @@ from rheostat.policies.start_times import StartTimes
 from rheostat.policies.within_budget import within_budget
 from rheostat.sla import Goal
 
-_AIM = 0.8
+_AIM = 0.85
 """Share of the SLA's latency that is planned for."""
 
 _TOLERATED = 0.92
@@ -44,8 +44,8 @@ _REACTION_S = 3.0
 _ASSUMED_START_S = 10.0
 """Until one was seen to start."""
 
-_LATE_WINDOW = 1.1
-"""Windows of the SLA back to which late results count: turns and windows do not begin together."""
+_RECENT_S = 10.0
+"""Executors may leave if nothing was late for so long: the SLA's window may be late for longer, by what was drained."""
 
 _UNEVEN = 0.7
 """Moves are worth their pause if they bring the latency below this share of what it would be."""
@@ -78,14 +78,13 @@ class Rheostat(Policy[RheostatOptions]):
         super().__init__(goal, options)
         self._load, self._routes, self._starts = LoadHistory(), Routes(goal.topology), StartTimes()
         self._costs = {name: OperatorCost() for name in goal.topology.operators}
-        self._drain_s = seconds(self.options.drain, "drain")
         self._keep_s = seconds(self.options.keep, "keep")
         self._kept: dict[PoolName, deque[tuple[float, int]]] = {}
         self._slow: dict[PoolName, SlowExecutors] = {}
         strictest = goal.end_to_end or min(goal.slas, key=lambda sla: sla.latency_s, default=None)
         self._sla_s = math.inf if strictest is None else strictest.latency_s
         self._latency = LatencyWindow(10.0 if strictest is None else strictest.window_s)
-        self._longer = LatencyWindow(_LATE_WINDOW * self._latency.window_s)
+        self._recent = LatencyWindow(min(_RECENT_S, self._latency.window_s))
         self._correction = LatencyCorrection(self._sla_s, self._latency.window_s)
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
@@ -109,9 +108,9 @@ class Rheostat(Policy[RheostatOptions]):
 
     def _learn(self, observation: Observation) -> None:
         snapshot, measures = observation.snapshot, observation.measures
-        self._load.add(snapshot.time_s, measures.interval_s, measures.external_rate)
+        self._load.add(snapshot.time_s, measures.interval_s, measures.external_rate, self._record_cost_s())
         self._latency.add(snapshot.time_s, snapshot.latency)
-        self._longer.add(snapshot.time_s, snapshot.latency)
+        self._recent.add(snapshot.time_s, snapshot.latency)
         self._routes.update(snapshot)
         self._starts.update(snapshot)
         rates = (self._routes.arrival_rates(self._load.rate) if self._load.rate is not None else None) or {}
@@ -124,6 +123,14 @@ class Rheostat(Policy[RheostatOptions]):
                     self._costs[name].update(
                         snapshot.time_s, state, pool.executors, serving, owners, substreams, rates.get(name)
                     )
+
+    def _record_cost_s(self) -> float | None:
+        """What a record that enters costs in all operators that it comes to; None if no operator's cost is known."""
+        visits = self._routes.arrival_rates(1.0) or {}
+        known = [
+            visits[name] * cost.service_s for name, cost in self._costs.items() if name in visits and cost.service_s
+        ]
+        return sum(known) if known else None
 
     def _sizing(self, observation: Observation) -> Sizing:
         if self._load.rate is None:
@@ -145,7 +152,7 @@ class Rheostat(Policy[RheostatOptions]):
             sla_s=self._sla_s,
             window_s=self._latency.window_s,
             start_s=start_s,
-            drain_s=self._drain_s,
+            penalty=self.options.penalty,
             owners=observation.plan.assignment,
             correction=self._correction.factor,
             starting_s={name: self._starts.under_way_s(name) for name in observation.pools},
@@ -162,7 +169,7 @@ class Rheostat(Policy[RheostatOptions]):
             name: _Need(
                 load[name],
                 rises[name],
-                sizing.for_backlog(name, observation.snapshot, aim_s),
+                sizing.for_backlog(name, observation.snapshot, load[name]),
                 max(left[name], rises[name]),
                 name in too_few,
             )
@@ -193,7 +200,7 @@ class Rheostat(Policy[RheostatOptions]):
         """Whether results are late, or records that wait or are computed now will be."""
         states = [s for name in observation.plan.pool_of if (s := observation.snapshot.operators.get(name)) is not None]
         waited_s = sum(self._costs[s.name].projected_s(s) for s in states)
-        return max(self._latency.mean_s or 0.0, self._longer.mean_s or 0.0, waited_s) > self._sla_s
+        return max(self._recent.mean_s or 0.0, waited_s) > self._sla_s
 
     def _replace(self, observation: Observation, pool: PoolView, size: int) -> Decision | None:
         """Let a slow executor go, and start another in its place: a batch lasts as long as its slowest task.
@@ -246,18 +253,26 @@ class Rheostat(Policy[RheostatOptions]):
         if max(need.rise, need.backlog) <= need.load:
             why = load
         elif need.backlog >= need.rise:
-            why = f"{load}, and the backlog for more: {executors(need.backlog)} drain it in {_human(self._drain_s)}"
+            why = f"{load}, and the backlog for more: {self._drained(observation, sizing, pool, size)}"
         else:
             why = f"{load}, and {executors(need.rise)} survive {self.options.caution:.0%} of the rises seen before"
         what = resize(pool.size, size) if size != pool.size else "hold"
         short = ""
-        if need.now > size or latency_s > self._sla_s:
-            wanted = max(need.now, size + 1)
+        is_too_small = need.now > size or latency_s > self._sla_s
+        if is_too_small or need.backlog:
+            wanted = max(need.now, size + 1) if is_too_small else size
             why_not = why_out_of_reach(observation, sizing, pool, wanted)
             short = f" (out of reach: {why_not})" if why_not else ""
         finite = latency_s if math.isfinite(latency_s) else None
         transfers = () if size == pool.size or pool.settling else self._transfers(sizing, pool, size)
         return pool.scale(size, f"{why}: {what}{short}, {expected}", latency_s=finite, transfers=transfers)
+
+    @staticmethod
+    def _drained(observation: Observation, sizing: Sizing, pool: PoolView, size: int) -> str:
+        now_s = sizing.drained(pool.name, observation.snapshot, pool.size).late_s
+        then_s = sizing.drained(pool.name, observation.snapshot, size).late_s
+        shorter = f", {_human(then_s)} with {executors(size)}" if size > pool.size else ""
+        return f"results are late for {_human(now_s)}{shorter}"
 
     def _transfers(self, sizing: Sizing, pool: PoolView, size: int) -> tuple[Transfer, ...]:
         """Spread the substreams of a keyed operator by what arrived in the last while, not in the last turn alone."""

@@ -1,11 +1,14 @@
 """Sizing: the fewest executors for a load in the long run, for a sudden rise of it, and for a backlog."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from rheostat.names import OperatorName, PoolName
 from rheostat.policies.observation import PoolView
+from rheostat.policies.rheostat.drain import Backlog, Drain, drain
 from rheostat.policies.rheostat.load_replay import LoadReplay
 from rheostat.policies.rheostat.operator_cost import OperatorCost
 from rheostat.snapshot import Snapshot
@@ -19,8 +22,14 @@ _LEAST_GAIN = 0.01
 _LEAST_GAIN_OUT_OF_REACH = 0.03
 """The same where no number of executors keeps the SLA."""
 
-_WAITING_FOR_TRIGGER = 2.0
-"""Records of so many trigger intervals are there when a batch is nearly done: no executor could have served them."""
+_LEAVING_S = 5.0
+"""Executors are paid for until it is seen that they are not needed any more."""
+
+_MOST_SIZES = 40
+"""Of more sizes only some are tried for a backlog, each a share larger than the one before."""
+
+_NOT_LATE = 1.1
+"""Latencies up to so many times that of the long run are not due to a backlog."""
 
 Sizes = dict[PoolName, int]
 
@@ -30,8 +39,8 @@ class Sizing:
     """The load of this turn: what each operator's records cost, and how many arrive a second, now and as planned for.
 
     The SLA asks for a mean latency of `sla_s` over windows of `window_s`. An executor takes `start_s` until it serves;
-    those of a pool that start now have been starting for `starting_s`. A backlog is to be gone `drain_s` after that.
-    Latencies are `correction` times those of the model.
+    those of a pool that start now have been starting for `starting_s`. A second out of the SLA is worth `penalty`
+    seconds of the executors that the load needs. Latencies are `correction` times those of the model.
     """
 
     pools: Mapping[PoolName, PoolView]
@@ -41,7 +50,7 @@ class Sizing:
     sla_s: float
     window_s: float
     start_s: float
-    drain_s: float
+    penalty: float
     starting_s: Mapping[PoolName, float] = field(default_factory=dict)
     owners: Mapping[OperatorName, tuple[int, ...]] = field(default_factory=dict)
     correction: float = 1.0
@@ -121,9 +130,11 @@ class Sizing:
 
     def _for_rises(self, pool: PoolName, replay: LoadReplay, share: float, least: int, latency_s: float) -> int:
         size, now_s = least, self._replayed_s(pool, replay, share, least)
+        is_in_reach = self._replayed_s(pool, replay, share, self.most(pool)) <= latency_s
+        least_gain = _LEAST_GAIN if is_in_reach else _LEAST_GAIN_OUT_OF_REACH
         while size < self.most(pool) and now_s > latency_s:
             next_s = self._replayed_s(pool, replay, share, size + 1)
-            if next_s > (1 - _LEAST_GAIN) * now_s:
+            if next_s > (1 - least_gain) * now_s:
                 break
             size, now_s = size + 1, next_s
         return size
@@ -135,32 +146,53 @@ class Sizing:
             if self.rates[name] > 0
         )
 
-    def for_backlog(self, pool: PoolName, snapshot: Snapshot, latency_s: float) -> int:
-        """As many as serve the load and drain what will wait for too long when they serve: more than `latency_s`.
-
-        The present size if it is enough for the backlog that there is, 0 if there is none.
-        """
+    def for_backlog(self, pool: PoolName, snapshot: Snapshot, least: int) -> int:
+        """As many as are worth it to drain the backlog, where the load needs `least`; the present size if no more are,
+        and 0 if no record will be late because of the backlog."""
         view = self.pools[pool]
-        serving = len(view.active) or view.size
-        work = backlog_s = allowed_s = 0.0
-        for name in view.measured:
-            cost, state = self.costs[name], snapshot.operators.get(name)
-            stretched = cost.stretch(view.size)
-            own_work = cost.work(self.present_rates[name]) * stretched
-            work += own_work
-            backlog_s += 0.0 if state is None else cost.backlog_s(state) * stretched
-            allowed_s += own_work * max(latency_s / len(self.pools), _WAITING_FOR_TRIGGER * cost.trigger_s)
-        if backlog_s <= allowed_s / 2:
+        if (present := self.drained(pool, snapshot, view.size)).late_s <= 0:
             return 0
-        coming_s = max(0.0, self.start_s - self.starting_s.get(pool, 0.0)) if serving < view.size else 0.0
-        then_s = max(0.0, backlog_s + (work - serving) * coming_s)
-        late_s = then_s + (work - view.size) * (self.start_s - coming_s) - allowed_s
-        if late_s <= 0:
-            return view.size if backlog_s > allowed_s else 0
-        return math.ceil(work + late_s / self.drain_s - 1e-9)
+        lateness_price = self.penalty * least
+        best, best_price = view.size, lateness_price * present.late_s
+        for size in _some_sizes(view.size + 1, self.most(pool)):
+            drained = self.drained(pool, snapshot, size)
+            paid_s = max(drained.until_s, self.start_s) + _LEAVING_S
+            price = lateness_price * drained.late_s + (size - view.size) * paid_s
+            if price < best_price:
+                best, best_price = size, price
+        return best
+
+    def drained(self, pool: PoolName, snapshot: Snapshot, size: int) -> Drain:
+        """What comes of the backlog of `pool` if it is scaled out to `size`; its operators share the executors by their
+        work. Latencies that there would be without a backlog are not late."""
+        view = self.pools[pool]
+        executors = [(0.0, len(view.active) or view.size)]
+        if executors[0][1] < view.size:
+            executors.append((max(0.0, self.start_s - self.starting_s.get(pool, 0.0)), view.size))
+        if size > view.size:
+            executors.append((self.start_s, size))
+        allowed_s = self._allowed_s({name: other.size for name, other in self.pools.items()}, self.sla_s)[pool]
+        work = sum(self.costs[name].work(self.present_rates[name]) for name in view.measured)
+        drains = [Drain(0.0, 0.0)]
+        for name in view.measured:
+            cost, rate, state = self.costs[name], self.present_rates[name], snapshot.operators.get(name)
+            if state is None or not rate > 0:
+                continue
+            share = cost.work(rate) / work if work > 0 else 1.0
+            served = [(since_s, max(1.0, share * number)) for since_s, number in executors]
+            steady_s = cost.latency_s(rate, max(view.size, 1))
+            limit_s = max(allowed_s, _NOT_LATE * steady_s) if math.isfinite(steady_s) else allowed_s
+            drains.append(drain(cost, Backlog.of(cost, state, rate), served, limit_s / self.correction, self.window_s))
+        return max(drains, key=lambda drained: drained.late_s)
 
     def _not_overloaded(self, pool: PoolName) -> int:
         size = self.pools[pool].bounds.least
         while size < self.most(pool) and self.utilisation(pool, size) > _BUSY:
             size += 1
         return size
+
+
+def _some_sizes(first: int, last: int) -> Sequence[int]:
+    if last - first < _MOST_SIZES:
+        return range(first, last + 1)
+    return sorted({round(size) for size in np.geomspace(first, last, _MOST_SIZES).tolist()})

@@ -176,7 +176,7 @@ class ExecutorLifecycle:
     def _renumber(self, executor: SimExecutor, number: int) -> None:
         """Under its new number the executor has done nothing yet."""
         row = self._simulation.state.executors[executor.index]
-        executor.before = WorkDone(int(row.arrived), int(row.completed), float(row.busy_s))
+        executor.before = WorkDone(int(row.arrived), int(row.completed), float(row.busy_s), float(row.io_s))
         self._simulation.registry.renumber(executor, number)
         self._set_speed(executor)
 

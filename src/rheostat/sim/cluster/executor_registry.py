@@ -13,6 +13,7 @@ class WorkDone(NamedTuple):
     arrived: int = 0
     completed: int = 0
     busy_s: float = 0.0
+    io_s: float = 0.0
 
 
 @dataclass(eq=False)

@@ -1,16 +1,26 @@
 """Substream moves: substreams go to another executor with their state, and pause meanwhile."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from rheostat.duration import seconds
 from rheostat.names import OperatorName
+from rheostat.sim.cluster.barrier import align
 from rheostat.sim.cluster.executor_registry import SimExecutor
 from rheostat.sim.cluster.pauses import Pauses
 from rheostat.sim.cluster.simulation import Simulation
 from rheostat.sim.engine.changes.commands import GIVE, HOLD
 from rheostat.sim.engine.tables.codes import MICRO_BATCH, NONE
+
+
+class _Group(NamedTuple):
+    """Substreams that go together to one executor."""
+
+    substreams: Sequence[int]
+    target: SimExecutor
+    duration_s: float
 
 
 class SubstreamMoves:
@@ -20,6 +30,7 @@ class SubstreamMoves:
         self._simulation = simulation
         self._pauses = pauses
         self._targets: dict[int, SimExecutor] = {}
+        self._at_barrier: dict[OperatorName, list[_Group]] = {}
 
     def under_way(self, substream: int) -> bool:
         return substream in self._targets
@@ -41,6 +52,8 @@ class SubstreamMoves:
         source, duration_s = self._owner(moved[0]), self._duration_s(operator, moved)
         if self._simulation.row(operator).mode == MICRO_BATCH:
             self._move_between_batches(moved, source, target, duration_s)
+        elif self._simulation.model.cluster.pause == "barrier":
+            self._move_at_barrier(operator, _Group(moved, target, duration_s), source)
         else:
             self._move_between_queues(moved, source, target, duration_s)
 
@@ -83,14 +96,42 @@ class SubstreamMoves:
             if np.any(simulation.state.substreams.serving[list(substreams)] != NONE):
                 simulation.timers.at(float(simulation.state.executors[source.index].done), finish)
                 return
-            for substream in substreams:
-                simulation.command(GIVE, substream, target.index)
-                del self._targets[substream]
+            self._give(substreams, target)
             self._pauses.resume(paused)
             self._pauses.release_batches(batched)
             self._note(simulation.now_s - begun_s, executors=max(len(paused), 1))
 
         simulation.timers.at(simulation.now_s + duration_s, finish)
+
+    def _move_at_barrier(self, operator: OperatorName, group: _Group, source: SimExecutor) -> None:
+        """Move when all executors of the operator have come to a barrier; moves until then use the same barrier."""
+        simulation = self._simulation
+        self._targets.update(dict.fromkeys(group.substreams, group.target))
+        if operator in self._at_barrier:
+            self._at_barrier[operator].append(group)
+            return
+        self._at_barrier[operator] = [group]
+        begun_s = simulation.now_s
+
+        def move(executors: Sequence[SimExecutor]) -> None:
+            groups = self._at_barrier.pop(operator)
+            for substream in (each for group in groups for each in group.substreams):
+                simulation.command(HOLD, substream)
+
+            def finish() -> None:
+                for group in groups:
+                    self._give(group.substreams, group.target)
+                self._pauses.resume(executors)
+                self._note(simulation.now_s - begun_s, executors=len(executors))
+
+            simulation.timers.at(simulation.now_s + max(group.duration_s for group in groups), finish)
+
+        align(simulation, self._pauses, simulation.registry.serving(source.pool), move)
+
+    def _give(self, substreams: Sequence[int], target: SimExecutor) -> None:
+        for substream in substreams:
+            self._simulation.command(GIVE, substream, target.index)
+            del self._targets[substream]
 
     def _owner(self, substream: int) -> SimExecutor:
         index = self._simulation.state.substreams[substream].owner
@@ -98,9 +139,14 @@ class SubstreamMoves:
 
     def _paused(self, source: SimExecutor, target: SimExecutor) -> list[SimExecutor]:
         """The executors that pause for a move."""
-        if self._pauses_everything:
-            return list(self._simulation.registry.members.values())
-        return [source, target] if self._simulation.model.cluster.pause == "executors" else []
+        match self._simulation.model.cluster.pause:
+            case "topology":
+                return list(self._simulation.registry.members.values())
+            case "barrier":
+                return self._simulation.registry.serving(source.pool)
+            case "executors":
+                return [source, target]
+        return []
 
     def _paused_batches(self) -> list[OperatorName]:
         """The operators whose batches pause for a move."""

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 from numpy.typing import NDArray
 
-from rheostat.duration import seconds
 from rheostat.grouping.check import KEY
 from rheostat.names import OperatorName
 from rheostat.sim.build import GROUPINGS
@@ -39,7 +38,7 @@ class SimMeter:
         self._last_operators = cluster.state.operators.copy()
         self._last_histogram = cluster.state.histogram["count"].copy()
         self._last_world = cluster.state.world.copy()
-        self._handled: dict[SimExecutor, int] = {}
+        self._last_io_s = self._io_done_s()
         self._io_since_s = cluster.now_s
 
     def read(self) -> Snapshot:
@@ -134,8 +133,10 @@ class SimMeter:
         row = _plain(self._cluster.state.executors[executor.index])
         before = executor.before
         busy_s = float(row.busy_s) - before.busy_s - booked_s
+        io_s = float(row.io_s) - before.io_s
         if row.current != codes.NONE:
             busy_s += self._cluster.now_s - float(row.started)
+            io_s += min(self._cluster.now_s, float(row.read_at)) - float(row.started)
         return ExecutorState(
             pool=executor.pool,
             id=executor.id,
@@ -144,7 +145,7 @@ class SimMeter:
             completed=int(row.completed) - before.completed,
             queued=int(row.queued) + int(row.current != codes.NONE),
             busy_s=busy_s,
-            cpu_s=busy_s,
+            cpu_s=busy_s - io_s,
             speed=float(row.speed),
             node=executor.node,
             process=executor.process,
@@ -178,7 +179,7 @@ class SimMeter:
 
     def _nodes(self) -> tuple[NodeState, ...]:
         """CPU is busy executors over cores at this moment, memory what executors hold, I/O the share of the time
-        since the last reading in which their records kept it busy."""
+        since the last reading in which it was busy."""
         cluster = self._cluster
         memory, io = self._memory_by_node(), self._io_by_node()
         return tuple(
@@ -188,7 +189,7 @@ class SimMeter:
                 cores=node.cores,
                 cpu=min(1.0, float(cluster.state.nodes[position].busy) / (node.cores or node.slots)),
                 memory=None if memory is None else min(1.0, memory.get(node.name, 0.0)),
-                io=None if io is None else min(1.0, io.get(node.name, 0.0)),
+                io=None if io is None else min(1.0, float(io[position])),
             )
             for position, node in enumerate(cluster.model.cluster.nodes)
         )
@@ -199,27 +200,22 @@ class SimMeter:
         if not any(model.operator(name).memory for name in self._cluster.position):
             return None
         for executor in self._cluster.registry.members.values():
-            share = sum(model.operator(name).memory for name in executor.operators)
-            held[executor.node] = held.get(executor.node, 0.0) + share
+            held[executor.node] = held.get(executor.node, 0.0) + model.memory(executor.operators)
         return held
 
-    def _io_by_node(self) -> dict[str | None, float] | None:
-        """None where the model gives no operator's I/O time, and at the first reading."""
-        cluster, busy = self._cluster, dict[str | None, float]()
-        cost_s = {name: seconds(cluster.model.operator(name).io, "io") for name in cluster.position}
-        since_s, self._io_since_s = self._io_since_s, cluster.now_s
-        before, self._handled = self._handled, self._handled_by_executor()
-        if not any(cost_s.values()) or cluster.now_s <= since_s:
+    def _io_by_node(self) -> Floats | None:
+        """None where no record needs I/O, and at the first reading."""
+        cluster = self._cluster
+        elapsed_s, self._io_since_s = cluster.now_s - self._io_since_s, cluster.now_s
+        before_s, self._last_io_s = self._last_io_s, self._io_done_s()
+        if not (np.any(cluster.state.operators.io_s) or cluster.state.world[0].node_io_s) or elapsed_s <= 0:
             return None
-        for executor in cluster.registry.members.values():
-            each_s = sum(cost_s[name] for name in executor.operators) / len(executor.operators)
-            records = self._handled[executor] - before.get(executor, 0)
-            busy[executor.node] = busy.get(executor.node, 0.0) + records * each_s / (cluster.now_s - since_s)
-        return busy
+        return np.asarray((self._last_io_s - before_s) / elapsed_s)
 
-    def _handled_by_executor(self) -> dict[SimExecutor, int]:
-        completed = self._cluster.state.executors.completed
-        return {executor: int(completed[executor.index]) for executor in self._cluster.registry.members.values()}
+    def _io_done_s(self) -> Floats:
+        """How long each node's I/O has been busy: without what it was asked for and has not come to."""
+        nodes = self._cluster.state.nodes
+        return np.asarray(nodes.io_s - np.maximum(nodes.io_until - self._cluster.now_s, 0.0))
 
 
 _GROUPING_NAMES = {code: name for name, code in GROUPINGS.items()}

@@ -95,12 +95,12 @@ class ApplicationMeter:
         return None
 
     def state(self, now_s: float, grouping: str | None) -> OperatorState:
-        totals, is_known = self._totals, self._totals.is_any_running
+        totals, is_known = self._totals, self._totals.is_arrival_known
         costs = self._costs()
         return OperatorState(
             self.name,
             arrived=totals.arrived if is_known else None,
-            completed=totals.completed if is_known else None,
+            completed=totals.completed if totals.is_any_running else None,
             queued=totals.queued if is_known else None,
             busy_s=costs.busy_s,
             latency=totals.latency(),
@@ -116,7 +116,7 @@ class ApplicationMeter:
 
     def streams(self) -> list[StreamState]:
         totals = self._totals
-        arrived = totals.arrived if totals.is_any_running else None
+        arrived = totals.arrived if totals.is_arrival_known else None
         queries = [StreamState(query, self.name, rows=rows) for query, rows in totals.by_query.items()]
         return [StreamState(self._source, self.name, rows=arrived), *queries]
 

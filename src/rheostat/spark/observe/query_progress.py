@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from pyspark.sql import SparkSession
 
+from rheostat.spark.kafka.query_topics import KafkaSource, TopicLoad, kafka_sources, load_of_all
 from rheostat.spark.query.batch_log import BatchRecord
 
 _MS = 1e-3
@@ -27,8 +28,9 @@ class QueryRun:
     `earlier` are the batches from before it was first seen, as far as Spark still knows them.
     """
 
-    def __init__(self, query: Any, query_id: str, run_id: str) -> None:
-        self._query = query
+    def __init__(self, spark: SparkSession, query: Any, query_id: str, run_id: str) -> None:
+        self._spark, self._query = spark, query
+        self._sources: list[KafkaSource] | None = None
         self.id, self.run_id = query_id, run_id
         self.name: str = query.name() or query_id[:8]
         self.trigger_s = _interval_s(str(query.trigger().toString()))
@@ -48,6 +50,17 @@ class QueryRun:
         """Whether a batch with rows is under way."""
         status = self._query.status()
         return bool(status.isTriggerActive() and status.isDataAvailable())
+
+    def topic_load(self, now_s: float) -> TopicLoad | None:
+        """Its load as the broker of its topics tells it; None if it reads anything but Kafka, or is not known yet."""
+        if self._sources is None:
+            self._sources = kafka_sources(self._spark, self._query)
+        return load_of_all([source.load(now_s) for source in self._sources]) if self._sources else None
+
+    def close(self) -> None:
+        """Ask the broker no more."""
+        for source in self._sources or ():
+            source.close()
 
     def failure(self) -> str | None:
         """Why it ended, in one line; None if it runs or was stopped."""
@@ -70,6 +83,7 @@ class StreamingQueries:
 
     def __init__(self, spark: SparkSession) -> None:
         classic: Any = spark
+        self._spark = spark
         jvm: Any = spark.sparkContext._jvm
         self._active = classic._jsparkSession.sharedState().activeStreamingQueries()
         self._uuid = jvm.java.util.UUID.fromString
@@ -79,16 +93,23 @@ class StreamingQueries:
         """Bring `running` up to date. Returns the runs that have ended since the last update."""
         runs = {run_id: query_id for query_id, run_id in _RUN.findall(self._active.toString())}
         ended = [run for run_id, run in self.running.items() if run_id not in runs]
+        for gone in ended:
+            gone.close()
         self.running = {run_id: run for run_id, run in self.running.items() if run_id in runs}
         for run_id, query_id in runs.items():
             if run_id not in self.running and (run := self._open(query_id, run_id)) is not None:
                 self.running[run_id] = run
         return ended
 
+    def close(self) -> None:
+        """Stop following them."""
+        for run in self.running.values():
+            run.close()
+
     def _open(self, query_id: str, run_id: str) -> QueryRun | None:
         """None if the query ended at this very moment."""
         query = self._active.get(self._uuid(query_id))
-        return None if query is None else QueryRun(query, query_id, run_id)
+        return None if query is None else QueryRun(self._spark, query, query_id, run_id)
 
 
 def _interval_s(trigger: str) -> float:

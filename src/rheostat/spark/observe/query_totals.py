@@ -3,26 +3,33 @@
 Queries that were not built for it do not say when their rows arrived. These take its place, and `problems` names
 them:
 
-- Rows that arrived are the rows read, and those behind them where the source reports its newest offset (Kafka does). A
-  source without a limit per batch reads all there is, so its rows read are its arrivals, one batch late. With a limit
-  they are not, and the wait of the rows beyond the limit is not seen.
+- Rows that arrived are the rows read, and those behind them where the source reports its newest offset. A source
+  without a limit per batch reads all there is, so its rows read are its arrivals, one batch late. With a limit they are
+  not, and the wait of the rows beyond the limit is not seen.
 - Latencies follow from batch durations. Rows arrive evenly between the starts of two batches, wait for the second start
   and then for that batch's commit: half the time between the starts plus the batch's duration, 1.5·D where batches of
   duration D follow each other. Rows behind a batch add their share of the batches to come.
 - Queries may have different SLAs. A latency then counts as the share of its own SLA, so that one SLA, the strictest,
   holds when each holds.
-- While a batch is under way nothing is reported. Rows are taken to arrive as they did before: since the start of the
-  last batch that was reported, at the lower of its rate and that of the batch before. So a long batch does not look
-  like a source that has dried up, and the backlog grows while a batch hangs.
+- Between two reports rows are taken to arrive as they did before: since the start of the last batch that was reported,
+  at the mean rate of the batches of the last seconds. So a long batch does not look like a source that has dried up,
+  and the backlog grows while a batch hangs. While a query waits for rows, and its source does not tell whether there
+  are any, no more arrive than came between two batches before: a source that hands over its rows once a second still
+  has an even rate.
+
+Of a query that reads only Kafka nothing but latencies is estimated: its broker tells at any time what has arrived.
+While the broker does not answer, that is unknown.
 """
 
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from rheostat.snapshot import Latency
+from rheostat.spark.kafka.query_topics import TopicLoad
 from rheostat.spark.observe.counters import merged
 from rheostat.spark.observe.query_progress import QueryRun, StreamingQueries
 from rheostat.spark.query.batch_log import BatchRecord
@@ -33,14 +40,18 @@ NO_QUERY = "no streaming query is active"
 ALL_QUERIES = "*"
 """Stands for all queries that are not named."""
 
+_RATE_OVER_S = 5.0
+"""The rate of arrivals is that of batches that began at least so long ago, and of all since."""
+
 _MOST_FAILURES = 8
 
 
 @dataclass(slots=True)
 class _RunTotals:
     """One run of one query since it was first seen. `behind` is None if its sources do not report it; `latency` is
-    that since the last update; `under_way` are the rows that have arrived since the last batch began, and `waited_s`
-    is how long the oldest of them has waited."""
+    that since the last update; `under_way` are the rows that have arrived since the last batch began, if one is under
+    way, and `waited_s` is how long the oldest of them has waited. `load` is what the broker of its topics says, if
+    it reads Kafka."""
 
     run: QueryRun
     rows: int = 0
@@ -50,7 +61,8 @@ class _RunTotals:
     last: BatchRecord | None = None
     under_way: int = 0
     waited_s: float | None = None
-    _rates: deque[float] = field(default_factory=lambda: deque(maxlen=2))
+    load: TopicLoad | None = None
+    _recent: deque[BatchRecord] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
         """Batches from before tell at which rate rows arrive, so that it is known from the start."""
@@ -65,15 +77,23 @@ class _RunTotals:
             self.behind = batch.behind
             latencies.append(Latency(batch.row_count, estimated_latency_s(batch, self.last, self.run.trigger_s)))
             self._follow(batch)
-        self._estimate(now_s)
-        self.arrived = max(self.arrived, self.rows + self.queued)
+        since_last = self._estimate(now_s)
+        self.arrived = max(self.arrived, self.rows + (self.behind or 0) + since_last)
         self.latency = merged(latencies)
         return batches
 
     def _follow(self, batch: BatchRecord) -> None:
-        if self.last is not None and batch.started_s > self.last.started_s:
-            self._rates.append(batch.row_count / (batch.started_s - self.last.started_s))
         self.last = batch
+        self._recent.append(batch)
+        while len(self._recent) > 2 and batch.started_s - self._recent[1].started_s >= _RATE_OVER_S:
+            self._recent.popleft()
+
+    @property
+    def _rate(self) -> float | None:
+        """None until two batches are known."""
+        span_s = self._recent[-1].started_s - self._recent[0].started_s if self._recent else 0.0
+        rows = sum(batch.row_count for batch in self._recent) - (self._recent[0].row_count if self._recent else 0)
+        return rows / span_s if span_s > 0 else None
 
     @property
     def queued(self) -> int:
@@ -81,16 +101,51 @@ class _RunTotals:
 
     def rows_until(self, started_s: float) -> int | None:
         """Rows in a batch that began then, after the last one that was reported; None if they cannot be estimated."""
-        if self.last is None or not self._rates:
+        if self.load is not None:
+            return self.load.under_way or None
+        if self.last is None or (rate := self._rate) is None:
             return None
-        return round(min(self._rates) * max(0.0, started_s - self.last.started_s)) + (self.behind or 0)
+        return round(rate * max(0.0, started_s - self.last.started_s)) + (self.behind or 0)
 
-    def _estimate(self, now_s: float) -> None:
+    def _estimate(self, now_s: float) -> int:
+        """Sets `under_way` and `waited_s`. Returns the rows that have arrived since the last batch began, whether they
+        are under way or not."""
         self.under_way, self.waited_s = 0, None
-        if self.last is not None and self._rates and self.run.is_processing():
-            since_s = max(0.0, now_s - self.last.started_s)
-            self.under_way = round(min(self._rates) * since_s)
+        self.load = self.run.topic_load(now_s)
+        if self.load is not None:
+            self.behind = self.load.behind
+            self.waited_s = self.load.oldest_s or None
+            return 0
+        if self.last is None or (rate := self._rate) is None:
+            return 0
+        since_s = max(0.0, now_s - self.last.started_s)
+        if self.run.is_processing():
+            self.under_way = round(rate * since_s)
             self.waited_s = since_s if self.under_way else None
+            return self.under_way
+        if self.behind is not None:
+            return 0
+        longest_s = max(after.started_s - before.started_s for before, after in pairwise(self._recent))
+        return round(rate * min(since_s, longest_s))
+
+
+def _topic_problems(totals: _RunTotals) -> list[str]:
+    """What is wrong with the topics of a query, in words."""
+    name, load, told = totals.run.name, totals.load, []
+    if load is not None and load.problem is not None:
+        told.append(f"what has arrived for query {name!r} is unknown: {load.problem}")
+    if load is not None and load.lost:
+        told.append(
+            f"query {name!r} lost {load.lost:,} records: the broker deleted them before they were read. A longer "
+            "retention would help"
+        )
+    if load is not None and load.limit is not None and (load.behind or 0) > 2 * load.limit:
+        told.append(
+            f"query {name!r} takes at most {load.limit:,} records in a batch (maxOffsetsPerTrigger) of the "
+            f"{load.behind:,} that wait: what these wait for the next batches, executors can mend only as far as they "
+            "make batches shorter. A higher limit would help"
+        )
+    return told
 
 
 class FinishedBatch(NamedTuple):
@@ -151,6 +206,12 @@ class QueryTotals:
         return bool(self._running)
 
     @property
+    def is_arrival_known(self) -> bool:
+        """Whether it is known, or can be estimated, what has arrived: not while a broker does not answer."""
+        loads = [totals.load for totals in self._running.values() if totals.load is not None]
+        return self.is_any_running and all(load.behind is not None for load in loads)
+
+    @property
     def runs(self) -> set[str]:
         """The run ids of the queries that run."""
         return set(self._running)
@@ -181,6 +242,11 @@ class QueryTotals:
         """The longest interval of their triggers; 0 if all batches follow each other at once."""
         return max((totals.run.trigger_s for totals in self._running.values()), default=0.0)
 
+    @property
+    def topic_loads(self) -> dict[str, TopicLoad]:
+        """The load of each query that reads Kafka, by name."""
+        return {each.run.name: each.load for each in self._running.values() if each.load is not None}
+
     def latency(self) -> Latency | None:
         """The highest of all queries since the last update, weighted: an SLA holds when it holds for each of them."""
         latencies = [
@@ -198,7 +264,8 @@ class QueryTotals:
         """What is estimated or unknown, and which queries failed, until they run again."""
         named = {totals.run.name for totals in self._running.values()}
         unknown = [repr(name) for name in self._weights if name != ALL_QUERIES and name not in named]
-        silent = [repr(totals.run.name) for totals in self._running.values() if totals.behind is None]
+        estimated = [totals for totals in self._running.values() if totals.load is None]
+        silent = [repr(totals.run.name) for totals in estimated if totals.behind is None]
         told = [ESTIMATED if self._running else NO_QUERY]
         if unknown and named:
             running = ", ".join(repr(name) for name in sorted(named))
@@ -207,6 +274,7 @@ class QueryTotals:
             told.append(f"the sources of {', '.join(silent)} report no backlog: rows count as arrived when read")
         if any(totals.under_way for totals in self._running.values()):
             told.append(UNDER_WAY)
+        told += [problem for totals in self._running.values() for problem in _topic_problems(totals)]
         return [*told, *self._failed.values()]
 
     def _add(self, totals: _RunTotals) -> None:

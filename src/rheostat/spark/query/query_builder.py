@@ -10,7 +10,7 @@ from rheostat.spark.query.per_record.timings import Timings
 from rheostat.spark.query.run_directory import RunDirectory, folder_name
 from rheostat.spark.query.sinks import FolderSink, Sink
 from rheostat.spark.query.stream_schemas import stream_schemas
-from rheostat.spark.query.unit import Unit
+from rheostat.spark.query.unit import Unit, topics_of
 from rheostat.spark.query.unit_dataframe import DataFrameBuilder
 from rheostat.spark.query.unit_query import UnitQuery
 from rheostat.spark.state.stage_placement import StagePlacement
@@ -18,6 +18,8 @@ from rheostat.spark.streams.batch_admission import BatchAdmission
 from rheostat.spark.streams.jvm_objects import cloned_session
 from rheostat.spark.streams.named_outputs import schema_in_one_stream
 from rheostat.spark.streams.stream import DurableStream, StreamKind, StreamReader
+from rheostat.spark.streams.topic_source import TopicSource
+from rheostat.topology import Topology
 
 
 class QueryBuilder:
@@ -39,6 +41,7 @@ class QueryBuilder:
         self._sinks, self._placement = sinks, placement
         self._frames = DataFrameBuilder(placement)
         self._streams: dict[str, DurableStream] = {}
+        self._topics: dict[str, TopicSource] = {}
         self.groupings: dict[str, RowGrouping] = {}
 
     def build(self, units: Sequence[Unit], among: Sequence[Unit]) -> dict[str, UnitQuery]:
@@ -50,6 +53,11 @@ class QueryBuilder:
             if unit.outputs and unit.stream not in self._streams:
                 self._streams[unit.stream] = self._open_stream(unit, sessions[unit.name], among, schemas)
         return {unit.name: self._query(unit, sessions[unit.name], among) for unit in units}
+
+    def close(self) -> None:
+        """Ask the brokers of topics no more."""
+        for topic in self._topics.values():
+            topic.close()
 
     def timings(self, operator: str) -> Timings | None:
         """What the executors measured of a function on single records; None for other functions."""
@@ -73,7 +81,6 @@ class QueryBuilder:
     def _reader(
         self, unit: Unit, stream: str, session: SparkSession, among: Sequence[Unit], admission: BatchAdmission
     ) -> StreamReader:
-        writer = next(each for each in among if stream in each.outputs)
         first = _first_reader(unit, stream)
         usual = WholeFiles(max(1, session.sparkContext.defaultParallelism))
 
@@ -82,8 +89,19 @@ class QueryBuilder:
             grouping = usual if unit.keyed else self.groupings.get(first, usual)
             return grouping.spread(self._placement.place(first, df), file_bytes)
 
+        name = _reader_name(unit, stream)
+        if stream in topics_of(unit.topology):
+            return self._topic(unit.topology, stream, session, among).reader(session, name, None, spread, admission)
+        writer = next(each for each in among if stream in each.outputs)
         output = stream if writer.has_several_outputs else None
-        return self._streams[writer.stream].reader(session, _reader_name(unit, stream), output, spread, admission)
+        return self._streams[writer.stream].reader(session, name, output, spread, admission)
+
+    def _topic(self, topology: Topology, source: str, session: SparkSession, among: Sequence[Unit]) -> TopicSource:
+        if source not in self._topics:
+            readers = [_reader_name(unit, source) for unit in among if source in unit.inputs]
+            folder = self._directory.stream(source)
+            self._topics[source] = TopicSource(session, topics_of(topology)[source], folder, readers)
+        return self._topics[source]
 
     def _session(self, unit: Unit | None = None) -> SparkSession:
         """A session of the unit's own: a query takes its settings from it at its start, and two may start at once."""

@@ -25,7 +25,7 @@ from rheostat.spark.query.unit import units_of
 from rheostat.topology import Topology
 from rheostat.topology_shape import differences, shape_of
 
-_PLAIN = re.compile(r"[A-Za-z0-9_+-]+")
+_PLAIN = re.compile(r"[A-Za-z0-9_+-]+(\.[A-Za-z0-9_+-]+)?")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 

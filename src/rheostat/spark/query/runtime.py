@@ -132,6 +132,11 @@ class Runtime:
         query = self._query_of(operator)
         return {name: query.readers[name].waiting() for name in query.readers}
 
+    def stream_problem(self, operator: str) -> str | None:
+        """Why it is not known what waits for `operator`, besides that its query has not started."""
+        readers = self._query_of(operator).readers.values()
+        return next((reader.problem for reader in readers if reader.problem is not None), None)
+
     def stalled(self) -> dict[str, int | None]:
         """Operators and sources that have committed no rows since the start although rows wait for them, and how many.
 
@@ -184,4 +189,5 @@ class Runtime:
 
     def _finish(self, timeout_s: float) -> None:
         self._running.finish(timeout_s)
+        self._builder.close()
         self.directory.release()

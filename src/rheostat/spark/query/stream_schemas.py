@@ -11,17 +11,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructField, StructType
 
 from rheostat.errors import TopologyError
-from rheostat.spark.query.unit import Unit
+from rheostat.spark.query.unit import Unit, topics_of
 from rheostat.spark.query.unit_dataframe import DataFrameBuilder
 from rheostat.spark.query.user_functions import declared_schema
 from rheostat.spark.state.stage_placement import Unplaced
 from rheostat.spark.streams.entry_times import ENTRY, ENTRY_TYPE
 from rheostat.spark.streams.python_source import open_source
+from rheostat.spark.streams.topic_records import STAMPED_RECORDS
 
 
 def stream_schemas(units: Sequence[Unit], session: SparkSession) -> dict[str, StructType]:
     """The schema, hidden columns included, of each stream that units write or that leaves the topology."""
-    found: dict[str, StructType] = {}
+    found: dict[str, StructType] = dict.fromkeys(topics_of(units[0].topology), STAMPED_RECORDS)
     for _ in range(2 * len(units) + 1):
         before = dict(found)
         for unit in units:

@@ -1,7 +1,8 @@
 """Unit: the operators that run in one query. Each operator is a unit of its own unless it is fused with others.
 
 A source is a unit as well. Its query copies records from outside into the first stream and stamps their entry times,
-so every operator reads from a stream whose backlog can be counted, whatever the source is.
+so every operator reads from a stream whose backlog can be counted, whatever the source is. A Kafka topic is such a
+stream itself: the operators behind it read it without a copy.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 
 from rheostat.chain import check_groups, in_flow_order
 from rheostat.errors import TopologyError
+from rheostat.spark.kafka.topic import KafkaTopic
 from rheostat.topology import Operator, Source, Topology
 
 
@@ -83,12 +85,23 @@ class Unit:
         return (self.source.name, *written) if self.source else tuple(written)
 
 
+def topics_of(topology: Topology) -> dict[str, KafkaTopic]:
+    """The sources that are Kafka topics."""
+    readers = {name: source.reader for name, source in topology.sources.items()}
+    return {name: reader for name, reader in readers.items() if isinstance(reader, KafkaTopic)}
+
+
 def units_of(topology: Topology, fused: Iterable[Sequence[str]] = ()) -> tuple[Unit, ...]:
     """The units of `topology` in its order: one for each group in `fused`, one for each other source and operator."""
     groups = [tuple(group) for group in fused if group]
     check_groups(topology, groups, [part.name for part in topology.parts], "fuse")
     grouped = {name for group in groups for name in group}
-    alone = [(part.name,) for part in topology.parts if part.name not in grouped]
+    topics = topics_of(topology)
+    for name in grouped & topics.keys():
+        raise TopologyError(
+            f"cannot fuse {name!r}: it is a Kafka topic, which operators read without a query of its own"
+        )
+    alone = [(part.name,) for part in topology.parts if part.name not in grouped | topics.keys()]
     units = [Unit(topology, in_flow_order(topology, group)) for group in (*alone, *groups)]
     for unit in units:
         _check_unit(unit)

@@ -6,11 +6,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.errors import TopologyError
+from rheostat.spark.kafka.topic import KafkaTopic
 from rheostat.spark.query.entry_time_column import with_carried_entry_times
 from rheostat.spark.query.per_record.record_function import RecordFunction
 from rheostat.spark.query.per_record.record_stage import record_stage
 from rheostat.spark.query.per_record.timings import Stopwatch
-from rheostat.spark.query.unit import Unit
+from rheostat.spark.query.unit import Unit, topics_of
 from rheostat.spark.query.user_functions import call, pickle_by_value
 from rheostat.spark.state.stage_placement import StagePlacement
 from rheostat.spark.streams.entry_times import ENTRY, carries, stamped, with_observed_entry_times
@@ -39,7 +40,9 @@ class DataFrameBuilder:
         Results carry no entry times, so a unit that makes only results drops them at its inputs.
         """
         carry = bool(unit.outputs)
+        topics = topics_of(unit.topology)
         frames = {name: df if carry else df.drop(ENTRY) for name, df in inputs.items()}
+        frames |= {name: _decoded(name, topics[name], frames[name]) for name in frames.keys() & topics.keys()}
         if unit.source is not None:
             frames[unit.source.name] = self._source_frame(unit.source, session, fused=bool(unit.operators), carry=carry)
         for operator in unit.operators:
@@ -92,6 +95,13 @@ def _opened(source: Source, session: SparkSession) -> DataFrame:
     if not isinstance(df, DataFrame) or not df.isStreaming:
         raise TopologyError(f"source {source.name!r} must open a streaming DataFrame, not {df!r}: use spark.readStream")
     return stamped(df, source.name, source.reader)
+
+
+def _decoded(source: str, topic: KafkaTopic, records: DataFrame) -> DataFrame:
+    rows = call(f"source {source!r}", topic, [records.drop(ENTRY)])
+    if not isinstance(rows, DataFrame) or not rows.isStreaming:
+        raise TopologyError(f"source {source!r}: its decode must return the DataFrame of its rows, not {rows!r}")
+    return with_carried_entry_times(rows)
 
 
 def _by_dataframes(

@@ -4,23 +4,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rheostat.experiments.replicate import Mean, mean_of
-from rheostat.experiments.reproduce.dabs.strategies import strategies
+from rheostat.experiments.reproduce.dabs.strategies import Setup, strategies
 from rheostat.experiments.reproduce.dabs.topologies import DabsTopology
 from rheostat.experiments.reproduce.reproduction import Effort, Progress
 from rheostat.experiments.reproduce.sweep import Case
 from rheostat.experiments.reproduce.turn_log import TurnLog, simulate_with_log
 from rheostat.experiments.result import Result
+from rheostat.experiments.scenario import Scenario
 
 RESTARTS = {"restart": "30s", "no restart": None}
 
 
 @dataclass(frozen=True)
 class StrategyRuns:
-    """The runs of one strategy in one setting, with the turn log of the first."""
+    """The runs of one strategy, with or without restarts, and the turn log of the first. `setup` names the settings
+    of the strategy, if it has several."""
 
     observed: str
     results: tuple[Result, ...]
     log: TurnLog
+    setup: str = ""
 
     def mean(self, figure: Callable[[Result], float]) -> Mean:
         return mean_of([figure(result) for result in self.results])
@@ -56,16 +59,18 @@ def compare(
     share = effort.choose(1.0, 0.25)
     scenarios = {setting: application.scenario(name, load, restart, share) for setting, restart in RESTARTS.items()}
     cases = [
-        (strategy, setting, Case(scenario, policy, options))
+        (strategy, setting, scenario, setups)
         for setting, scenario in scenarios.items()
-        for strategy, (policy, options) in strategies(scenario).items()
+        for strategy, setups in strategies(scenario).items()
     ]
-    for done, (strategy, setting, case) in enumerate(cases, start=1):
-        found[strategy, setting] = _runs(application.observed, case, range(effort.seeds))
+    for done, (strategy, setting, scenario, setups) in enumerate(cases, start=1):
+        runs = [_runs(application.observed, scenario, setup, range(effort.seeds)) for setup in setups]
+        found[strategy, setting] = min(runs, key=lambda each: each.loss().mean)
         progress(done / len(cases))
     return found
 
 
-def _runs(observed: str, case: Case, seeds: Sequence[int]) -> StrategyRuns:
+def _runs(observed: str, scenario: Scenario, setup: Setup, seeds: Sequence[int]) -> StrategyRuns:
+    case = Case(scenario, setup.policy, setup.options)
     simulated = [simulate_with_log(case, seed) for seed in seeds]
-    return StrategyRuns(observed, tuple(result for result, _ in simulated), simulated[0][1])
+    return StrategyRuns(observed, tuple(result for result, _ in simulated), simulated[0][1], setup.name)

@@ -33,49 +33,11 @@ class DabsFigure:
             columns=presentation.COLUMNS,
             rows=presentation.rows(found, self.paper),
             claims=self.claims(_as_in_the_paper(found)),
-            notes=_NOTES.get(self.number, ()),
             draw=lambda figure: presentation.draw(figure, found, self.application, self.load),
         )
 
     def reproduction(self) -> Reproduction:
         return Reproduction(f"dabs-fig{self.number}", f"Figure {self.number}", self.title, self.run)
-
-
-_NOTES: dict[int, tuple[str, ...]] = {
-    12: (
-        "The order is as in the paper, the losses are smaller. AUTOSCALE+ loses almost nothing, against 7 % in the "
-        "paper: its few changes come early, while the backlog is small. The incremental strategy changes the degree "
-        "every minute, so that the topology is stopped for half of the rise. Reinforcement learning follows the rate "
-        "in 14 steps; the paper prints no loss for it. AUTOSCALE+ uses more units than the incremental strategy here, "
-        "not fewer: with λ 0.3 it plans for executors that are busy less than a third of the time. Without restarts "
-        "all three lose almost nothing, and AUTOSCALE+ is the most expensive.",
-    ),
-    13: (
-        "AUTOSCALE+ loses less here than in the paper, the two others lose more. Reinforcement learning follows every "
-        "step of the rate, and each step costs a restart and the backlog at that time; without restarts it loses about "
-        "8 %, more than AUTOSCALE+. The incremental strategy adds one executor at a time and falls behind at every "
-        "peak even without restarts. With restarts the losses of both vary widely between seeds.",
-    ),
-    14: (
-        "As on the insensitive topology, and contrary to the paper, where reinforcement learning has the lowest loss: "
-        "the loss here depends mainly on how often a strategy restarts the topology. With OSG the value-dependent cost "
-        "changes little compared with figure 12.",
-    ),
-    15: (
-        "The loss of AUTOSCALE+ is close to the paper's 4.8 %, and the incremental strategy loses most, as in the "
-        "paper. Reinforcement learning follows every step of the rate and pays for a restart each time; without "
-        "restarts it loses about 8 %.",
-        "The incremental strategy uses fewer units than AUTOSCALE+ here, not more, because λ 0.3 demands many.",
-    ),
-    16: (
-        "AUTOSCALE+ and reinforcement learning have similar losses here, within the variation between runs, and less "
-        "than the paper's 10 %. With six operators AUTOSCALE+ changes one of them more than thirty times, and each "
-        "change restarts all: with β 0.2 there are half as many changes and half the latency. Without restarts the "
-        "losses of all three are negligible.",
-    ),
-    17: ("The order is as in the paper: AUTOSCALE+ has the lowest loss and the lowest latency, and uses most units.",),
-}
-"""How to read the results next to the paper's, by figure."""
 
 
 def _as_in_the_paper(found: Comparison) -> dict[str, StrategyRuns]:

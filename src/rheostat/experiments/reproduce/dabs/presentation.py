@@ -11,6 +11,7 @@ from rheostat.experiments.reproduce.reproduction import Cell
 
 COLUMNS = (
     "strategy",
+    "its best setting",
     "lost: paper",
     "setting",
     "lost (%)",
@@ -27,6 +28,7 @@ def rows(found: Comparison, paper: dict[str, str]) -> tuple[tuple[Cell, ...], ..
     return tuple(
         (
             strategy,
+            runs.setup or None,
             paper.get(strategy) if setting == _WITH else None,
             setting,
             runs.loss(),

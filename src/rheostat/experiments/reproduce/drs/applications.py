@@ -5,6 +5,8 @@ what is then measured is a result. As on Storm, every executor has its own queue
 they cross a network of five machines. The features of a frame arrive in bulk.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from rheostat.experiments.reproduce.sweep import scenario_of
@@ -38,16 +40,27 @@ _FPD_S = (0.0125, 0.0091, 0.01682)
 
 
 def logo_detection(
-    allocation: Sizes, *, fps: Any, services_s: tuple[float, ...], match_scv: float = 1.0, **fields: Any
+    allocation: Sizes,
+    *,
+    fps: Any,
+    services_s: tuple[float, ...],
+    match_scv: float = 1.0,
+    frames: str = "random",
+    match: Mapping[str, Any] = MappingProxyType({}),
+    **fields: Any,
 ) -> Scenario:
-    """VLD: frames → extract → match → aggregate, frames evenly spaced at a rate of `fps` (a load)."""
+    """VLD: frames → extract → match → aggregate, frames evenly spaced at a rate of `fps` (a load).
+
+    `frames` says how frames find an executor, `match` changes how features are matched.
+    """
     extract_s, match_s, aggregate_s = services_s
     return _scenario(
         "logo detection",
         [{"name": "frames", "load": fps, "scv": 0}],
         [
-            _operator("extract", "frames", extract_s, selectivity=FEATURES, emission="bulk", bulk=FEATURES),
-            _operator("match", "extract", match_s, scv=match_scv),
+            _operator("extract", "frames", extract_s, selectivity=FEATURES, emission="bulk", bulk=FEATURES)
+            | {"grouping": frames},
+            _operator("match", "extract", match_s, scv=match_scv) | dict(match),
             _operator("aggregate", "match", aggregate_s),
         ],
         allocation,

@@ -5,6 +5,7 @@ from typing import Any
 
 from rheostat.experiments.replicate import mean_of
 from rheostat.experiments.reproduce.drs.passive_runs import (
+    BY_CHOICE,
     FPD,
     VLD,
     DrsApplication,
@@ -71,6 +72,7 @@ def _claims(app: DrsApplication, runs: Runs) -> list[Claim]:
             f"{app.name}: DRS recommends {sizes_text(best)}",
             favourite == best,
             f"{sizes_text(favourite)} in {times} of {sum(map(len, runs.values()))} runs",
+            given=BY_CHOICE,
         ),
         Claim(
             f"{app.name}: {sizes_text(best)} has the lowest mean sojourn time",

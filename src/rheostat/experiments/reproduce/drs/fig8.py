@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rheostat.experiments.reproduce.drs.applications import AS_PUBLISHED, K_MAX
-from rheostat.experiments.reproduce.drs.passive_runs import FPD, VLD, DrsApplication, sizes_text
+from rheostat.experiments.reproduce.drs.passive_runs import BY_CHOICE, FPD, VLD, DrsApplication, sizes_text
 from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
 from rheostat.experiments.reproduce.sweep import Case
 from rheostat.experiments.reproduce.turn_log import Sizes, TurnLog, simulate_with_log
@@ -97,6 +97,7 @@ def _claims(app: DrsApplication, starts: list[StartRuns]) -> list[Claim]:
             f"{app.name}: all runs end with {sizes_text(app.recommended)}",
             set(finals) == {app.recommended},
             ", ".join(f"{sizes_text(sizes)} {count}×" for sizes, count in finals.most_common()),
+            given=BY_CHOICE,
         ),
         Claim(
             f"{app.name}: after that, bad starts are better than before and close to the good one",

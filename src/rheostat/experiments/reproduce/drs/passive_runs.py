@@ -24,6 +24,9 @@ from rheostat.policies.drs.measured_network import NetworkMeasurer
 from rheostat.policies.drs.options import DrsOptions
 from rheostat.policies.observation import Observation
 
+BY_CHOICE = "the rates were chosen so that the model recommends it"
+"""Why a claim about the recommended allocation shows nothing."""
+
 OPTIONS = AS_PUBLISHED | {"problem": "k_max", "k_max": K_MAX, "smoothing": "window:9"}
 
 
@@ -68,13 +71,14 @@ def passive_runs(effort: Effort, progress: Progress) -> dict[str, dict[Sizes, li
     wanted = [(app, sizes) for app in (VLD, FPD) for sizes in app.neighbours()]
     found: dict[str, dict[Sizes, list[PassiveRun]]] = {VLD.name: {}, FPD.name: {}}
     for done, (app, sizes) in enumerate(wanted, start=1):
-        found[app.name][sizes] = [_run(app, sizes, seed, effort) for seed in range(effort.seeds)]
+        found[app.name][sizes] = [passive_run(app, sizes, seed, effort) for seed in range(effort.seeds)]
         progress(done / len(wanted))
     return found
 
 
-def _run(app: DrsApplication, sizes: Sizes, seed: int, effort: Effort) -> PassiveRun:
-    scenario = app.scenario(sizes, duration=f"{effort.choose(app.minutes, 10)}m", cooldown="forever")
+def passive_run(app: DrsApplication, sizes: Sizes, seed: int, effort: Effort, **fields: Any) -> PassiveRun:
+    """A run with `sizes`; `fields` go to the application's scenario."""
+    scenario = app.scenario(sizes, duration=f"{effort.choose(app.minutes, 10)}m", cooldown="forever", **fields)
     _, log = simulate_with_log(Case(scenario, "drs", OPTIONS), seed)
     return PassiveRun(*log.sojourn(), estimate_s(scenario, log, OPTIONS), _recommended(log, sizes))
 

@@ -7,11 +7,11 @@ PAPER = Paper(
     title="PA-SPS: A predictive adaptive approach for an elastic stream processing system",
     about="""Wladdimiro, Arantes, Sens and Hidalgo, Journal of Parallel and Distributed Computing 192, 2024.
 
-As in the paper, td is 30 s, forecasts are made from 100 samples of 1 s, a queue holds 100,000 events, and every
-operator has one queue. The paper does not state the execution time of an event; it is exponential here, with a mean for
-which over-provisioned replicas come close to the paper's latency. All replicas of the pool are started and warm, so
-that an activation takes no time. Saved resources count only active replicas, as in the paper; if inactive replicas are
-paid for as well, nothing is saved.
+As in the paper, td is 30 s, forecasts are made from 100 samples of 1 s, every replica has a queue of 100,000 events,
+and Algorithm 1 gives the next event to the replica that was least busy. The paper does not state the execution time of
+an event; it is exponential here, with a mean for which over-provisioned replicas come close to the paper's latency. All
+replicas of the pool are started and warm, so that an activation takes no time. Saved resources count only active
+replicas, as in the paper; if inactive replicas are paid for as well, nothing is saved.
 
 The package does not include the paper's Twitter, DNS and log data. Inputs are generated from the paper's description of
 them. `--traces DIR` uses recorded inputs instead, one row per second: rates of the paper's own sample application for
@@ -22,8 +22,9 @@ the predictors is the number of the second, as in the paper's own service.
 How to read the differences: r = λ·et/td leaves no reserve. Input that a forecast misses waits for the next decision, up
 to 30 s. The mean latency therefore comes from a few misses and varies more than saved resources. FFT without a trend
 predicts that the beginning of its window repeats, which is right for a stationary input and far off for a wave that is
-longer than the window. The neural network is trained on scaled samples here; with unscaled ones, as published, its
-forecast depends on the unit of the samples.
+longer than the window; the row "FFT, trend" has one. The neural network is trained on scaled samples here. With plain
+ones, as published, its forecast depends on their unit: the row "ANN, unscaled" has events per second, up to 230 of them
+(86 for DNS) in the generated inputs.
 
 The paper observes that the predictor with the lowest error does not give the best control. Here this shows on the
 generated logs and on the recorded inputs of tables 6 to 8; on the others one predictor is best in both. Differences in

@@ -12,6 +12,7 @@ from rheostat.experiments.scenario import Scenario
 DURATION_S, QUICK_S = 2000, 600
 Q_SIZE = 100_000
 T_OUT = "30s"
+TD_S = 30
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,8 @@ class PaspsApplication:
         return self.replicas * len(self.operators)
 
     def scenario(self, effort: Effort, executors: int = 1, restart: str | None = None) -> Scenario:
-        """Each operator starts with `executors` active replicas. The others are warm, which a start time of zero
-        stands for. With `restart` every change stops the topology for that long and loses the backlog of the operators
-        that change."""
+        """Each operator starts with `executors` active replicas; the others of the pool are warm. With `restart` every
+        change stops the topology for that long and loses the backlog of the operators that change."""
         duration_s = int(effort.choose(DURATION_S, QUICK_S))
         rates = INPUTS[self.load].rates(duration_s, effort)
         names = [operator["name"] for operator in self.operators]
@@ -42,12 +42,13 @@ class PaspsApplication:
             source=[{"name": "input", "load": load_of(rates, self.replicas / self.service_s)}],
             operator=[self._operator(operator, executors) for operator in self.operators],
             budget={"total": self.r_over, "most": dict.fromkeys(names, self.replicas)},
-            cluster={"start": 0, "timeout": T_OUT, "restart": restart, "restart_loses": restart is not None},
+            cluster={"timeout": T_OUT, "restart": restart, "restart_loses": restart is not None},
         )
 
     def _operator(self, operator: dict[str, Any], executors: int) -> dict[str, Any]:
         service = {"mean": self.service_s, "distribution": "exponential"}
-        return {**operator, "service": service, "executors": executors, "queues": "shared", "capacity": Q_SIZE}
+        queues = {"queues": "own", "grouping": "load-aware", "interval": f"{TD_S}s", "capacity": Q_SIZE}
+        return {**operator, "service": service, "executors": executors, "standby": self.replicas, **queues}
 
 
 def _line(*names: str) -> tuple[dict[str, Any], ...]:

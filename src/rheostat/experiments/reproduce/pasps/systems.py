@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from rheostat.experiments.reproduce.dabs.strategies import ALPHA
 from rheostat.experiments.reproduce.pasps.applications import TWITTER, WIDE, PaspsApplication
 from rheostat.experiments.reproduce.pasps.loads import recorded
 from rheostat.experiments.reproduce.pasps.metrics import Metrics, Printed, columns, metrics_of, rows
@@ -44,8 +45,8 @@ def fixed(app: PaspsApplication, effort: Effort, replicas: int) -> Case:
 
 
 def dabs(app: PaspsApplication, effort: Effort, restart: str | None) -> Case:
-    """DABS without its grouping: here all systems have one queue for each operator."""
-    return Case(app.scenario(effort, restart=restart), "dabs", {"grouping": "keep"})
+    """DABS with the grouping of the others, and α = 0.6 as in its own paper's figures."""
+    return Case(app.scenario(effort, restart=restart), "dabs", {"grouping": "keep", "alpha": ALPHA})
 
 
 def table_3(effort: Effort, progress: Progress) -> ReproductionResult:
@@ -61,6 +62,7 @@ def table_3(effort: Effort, progress: Progress) -> ReproductionResult:
             "one replica of each operator processes about a third of the events",
             one.processed.mean < 0.5,
             f"{one.processed.mean:.3f}",
+            given="the mean of the generated input was chosen for it" if effort.traces is None else "",
         ),
         Claim("PA-SPS processes all events", ours.processed.mean > 0.995, f"{ours.processed.mean:.4f}"),
         Claim(
@@ -72,16 +74,21 @@ def table_3(effort: Effort, progress: Progress) -> ReproductionResult:
             "four replicas have a lower latency than PA-SPS",
             four.latency_ms.mean < ours.latency_ms.mean,
             f"{four.latency_ms.mean:,.0f} ms and {ours.latency_ms.mean:,.0f} ms",
+            why="Half of the replicas that a peak needs have a backlog after each peak: the table has their "
+            "degradation.",
         ),
         Claim(
             "four replicas degrade throughput more than one",
             four.degradation.mean > one.degradation.mean,
             f"{four.degradation.mean:.3f} and {one.degradation.mean:.3f}",
+            why="The paper's number contradicts its others: who processes 98.7 % at 270 ms cannot differ from the "
+            "input by 85 % each second.",
         ),
         Claim(
             "eight replicas have the lowest latency",
             eight.latency_ms.mean == min(each.latency_ms.mean for each in found.values()),
             f"{eight.latency_ms.mean:.0f} ms",
+            given="eight replicas were chosen to process the peak",
         ),
         notes=(_NOTE_3,),
     )
@@ -159,6 +166,7 @@ def table_5(effort: Effort, progress: Progress) -> ReproductionResult:
             "five replicas have a lower latency than PA-SPS",
             five.latency_ms.mean < ours.latency_ms.mean,
             f"{five.latency_ms.mean:,.0f} ms and {ours.latency_ms.mean:,.0f} ms",
+            given="five replicas were chosen to process the peak",
         ),
         notes=(_NOTE_5,),
     )
@@ -226,7 +234,7 @@ REPRODUCTIONS = (
         figure="Table 4",
         title="PA-SPS, PSPS and DABS-Storm",
         run=table_4,
-        setting="The Twitter application and input of table 2; PA-SPS with ANN. DABS with λ 0.3 and β 0.8.",
+        setting="The Twitter application and input of table 2; PA-SPS with ANN. DABS with λ 0.3, β 0.8 and α 0.6.",
     ),
     Reproduction(
         name="pasps-table5",

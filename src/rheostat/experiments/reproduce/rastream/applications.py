@@ -7,19 +7,26 @@ from rheostat.experiments.reproduce.sweep import scenario_of
 from rheostat.experiments.scenario import Scenario
 
 NODES, SLOTS, CORES = 14, 4, 2
-NODE_HOP_MS, PROCESS_HOP_MS = 3.2, 0.35
+NODE_HOP_MS, PROCESS_HOP_MS = 2.8, 0.2
 NODE_COST_MS, PROCESS_COST_MS = 0.26, 0.1
+MEMORY = 0.15
+IO_MS, NODE_IO_MS = 0.33, 0.03
+"""I/O of a node for each record, and for one from another node in addition."""
+
+LIGHT_IO_MS = 0.1
+"""I/O with which the highest rates of figure 13 are possible at all."""
+
 CLUSTER: dict[str, Any] = {
     "nodes": [{"name": f"node-{number}", "slots": SLOTS, "cores": CORES} for number in range(1, NODES + 1)],
     "node_hop": f"{NODE_HOP_MS}ms",
     "process_hop": f"{PROCESS_HOP_MS}ms",
     "node_cost": f"{NODE_COST_MS}ms",
     "process_cost": f"{PROCESS_COST_MS}ms",
+    "node_io": f"{NODE_IO_MS}ms",
     "start": "500ms",
     "timeout": "30s",
 }
 WORKERS = {"processes": 2, "process_executors": 2}
-MEMORY, IO_MS = 0.15, 0.5
 KEYS = 600
 
 
@@ -30,14 +37,14 @@ class RaStreamApplication:
     name: str
     operators: tuple[dict[str, Any], ...]
 
-    def scenario(self, load: Any, duration_s: float, period: str = "1s") -> Scenario:
-        """The application under `load`, a rate or a shape."""
+    def scenario(self, load: Any, duration_s: float, period: str = "1s", io_ms: float = IO_MS) -> Scenario:
+        """The application under `load`, a rate or a shape; a record needs `io_ms` of a node's I/O at each operator."""
         return scenario_of(
             name=self.name,
             duration=duration_s,
             period=period,
             source=[{"name": "input", "load": load, "keys": {"uniform": KEYS}}],
-            operator=list(self.operators),
+            operator=[operator | {"io": f"{io_ms}ms"} for operator in self.operators],
             cluster=CLUSTER,
         )
 
@@ -50,7 +57,6 @@ def _operator(name: str, inputs: str, tasks: int, service_ms: float, **more: Any
         "executors": tasks,
         "service": {"mean": f"{service_ms}ms"},
         "memory": MEMORY,
-        "io": f"{IO_MS}ms",
         **grouping,
         **more,
     }
@@ -59,7 +65,7 @@ def _operator(name: str, inputs: str, tasks: int, service_ms: float, **more: Any
 WORD_COUNT = RaStreamApplication(
     "word count",
     (
-        _operator("read", "input", 4, 0.3),
+        _operator("read", "input", 4, 0.2),
         _operator("split", "read", 6, 0.4),
         _operator("count", "split", 6, 0.25, key="word", substreams=60),
         _operator("output", "count", 4, 0.15),
@@ -68,7 +74,7 @@ WORD_COUNT = RaStreamApplication(
 DEBS = RaStreamApplication(
     "DEBS 2024",
     (
-        _operator("read", "input", 4, 0.3),
+        _operator("read", "input", 4, 0.2),
         _operator("filter", "read", 4, 0.25, selectivity=0.9),
         _operator("detect", "filter", 5, 0.45, outputs={"events": 1.0, "suspects": 0.4}),
         _operator("aggregate", "detect.events", 4, 0.35, selectivity=0.5, key="drive", substreams=60),

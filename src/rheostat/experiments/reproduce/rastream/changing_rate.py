@@ -45,9 +45,10 @@ def nodes(app: RaStreamApplication, effort: Effort, progress: Progress) -> Repro
                 "Ra-Stream saves at least 40 % of the nodes over the whole run (paper: 40 to 46 %)",
                 saved >= 0.4,
                 f"{saved:.0%} of {NODES} nodes",
+                given=_FITTED,
             ),
         ),
-        notes=(_NODES_NOTE, _CHOSEN_NOTES[app.name]),
+        notes=(_NODES_NOTE,),
         draw=lambda figure: _draw_nodes(figure, {strategy: runs[0] for strategy, runs in found.items()}),
     )
 
@@ -72,7 +73,7 @@ def utilisation(app: RaStreamApplication, effort: Effort, progress: Progress) ->
                 ", ".join(f"{strategy} by {share:.0%}" for strategy, share in spread.items()),
             ),
         ),
-        notes=(_USE_NOTE, _ALL_IN_USE_NOTE) if app is DEBS else (_USE_NOTE,),
+        notes=(_USE_NOTE,),
         draw=lambda figure: _draw_use(figure, {strategy: utilisations(by[0]) for strategy, by in runs.items()}),
     )
 
@@ -87,6 +88,9 @@ def _saved(log: TurnLog) -> float:
     return 1 - sum(map(nodes_used, log.turns)) / (NODES * len(log.turns))
 
 
+_FITTED = "I/O and memory of a record and a task were chosen by these numbers"
+
+
 def _follows(numbers: list[float]) -> Claim:
     rates = [rate for _, rate in STEPS]
     order = [numbers[index] for index in sorted(range(len(rates)), key=lambda index: rates[index])]
@@ -94,6 +98,7 @@ def _follows(numbers: list[float]) -> Claim:
         "more nodes are used at higher rates",
         order == sorted(order) and len(set(order)) > 1,
         ", ".join(f"{number:.3g} at {rate:,}/s" for rate, number in zip(rates, numbers, strict=True)),
+        given=_FITTED,
     )
 
 
@@ -103,6 +108,7 @@ def _near(numbers: list[float], paper: tuple[int | None, ...]) -> Claim:
         "the number of nodes differs from the paper's by at most one at every rate that it states",
         max(apart) <= 1,
         f"by at most {max(apart):.2g}",
+        given=_FITTED,
     )
 
 
@@ -125,22 +131,11 @@ _NODES_NOTE = (
     "estimated from the arriving records and from the cost of a record before the node was saturated. A plan has a "
     "reserve of 5 %. The picture shows the first run."
 )
-_CHOSEN_NOTES = {
-    WORD_COUNT.name: "The I/O cost of a record was chosen so that 3,000/s need 7 nodes without the reserve; the "
-    "numbers at the other rates follow from it.",
-    DEBS.name: "At 4,500/s, including the reserve, each of 14 tasks needs 53 to 59 % of a node's I/O, so that no two "
-    "of them fit on one node. This results from the numbers of tasks and the selectivities, which the paper does not "
-    "state: the I/O of all tasks together is that of 11 nodes, the paper's number.",
-}
 _USE_NOTE = (
     "Utilisation is R of eq. 6 (50 % processor, 35 % memory, 15 % I/O), averaged over the nodes in use. The paper "
     "prints no numbers for these figures. R stays below T_under for two reasons: a node holds 4 tasks, which use 60 % "
     "of its memory, and its I/O, with a weight of 15 %, is saturated before the processor. The picture shows the first "
     "run."
-)
-_ALL_IN_USE_NOTE = (
-    "At 4,500/s all nodes are in use (figure 16). With the even scheduler their utilisation is then slightly higher, "
-    "because more records come from other nodes, which costs processor time."
 )
 
 

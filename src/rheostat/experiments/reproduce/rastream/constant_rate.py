@@ -11,8 +11,9 @@ from rheostat.experiments.reproduce.rastream.schedulers import FRAME_S, STRATEGI
 from rheostat.experiments.reproduce.reproduction import Effort, Progress
 from rheostat.experiments.reproduce.turn_log import TurnLog, simulate_with_log
 
-SETTLED_S = 2 * FRAME_S + 15
-"""The first plan is made at the end of the first frame, a corrected one at the end of the second."""
+SETTLED_S = 3 * FRAME_S + 15
+"""The first plan is made at the end of the first frame, a corrected one at the end of the second; what has gathered
+meanwhile is worked off in the third."""
 _MEASURED_S, _MEASURED_QUICK_S = 120.0, 15.0
 
 

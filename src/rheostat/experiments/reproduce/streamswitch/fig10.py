@@ -6,13 +6,13 @@ from typing import Any
 from rheostat.experiments.replicate import Mean, mean_of
 from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
 from rheostat.experiments.reproduce.streamswitch.result_means import executors, success
-from rheostat.experiments.reproduce.streamswitch.workloads import SLOT_S, auctions
+from rheostat.experiments.reproduce.streamswitch.workloads import BASE, SLOT_S, auctions
 from rheostat.experiments.reproduce.sweep import Case, sweep
 from rheostat.experiments.result import Result
 
 _VALUES_S = (0.02, 0.05, 0.1, 0.2, 0.5)
-_RATE = 200.0
-_PERIOD_S = 120.0
+_RATE = 4000.0
+_PERIOD_S = 600.0
 Setting = tuple[str, float]
 """The parameter that is varied, and its value in seconds; the other one is 0.1 s."""
 
@@ -21,7 +21,7 @@ Found = Mapping[Setting, Sequence[Result]]
 
 def run(effort: Effort, progress: Progress) -> ReproductionResult:
     settings: list[Setting] = [(name, value_s) for name in ("l", "δ") for value_s in _VALUES_S]
-    duration_s = _PERIOD_S * effort.choose(1, 0.5)
+    duration_s = effort.choose(_PERIOD_S, 20.0)
     found = sweep({setting: _case(setting, duration_s) for setting in settings}, effort, progress)
     return ReproductionResult(
         columns=("varied", "value (s)", "success (%)", "executors", "scale-outs and scale-ins", "load balances"),
@@ -44,7 +44,7 @@ def run(effort: Effort, progress: Progress) -> ReproductionResult:
 def _case(setting: Setting, duration_s: float) -> Case:
     name, value_s = setting
     alert_s, slot_s = (value_s, SLOT_S) if name == "l" else (SLOT_S, value_s)
-    scenario = auctions(1500.0, _PERIOD_S, _RATE, duration_s=duration_s, period_s=slot_s)
+    scenario = auctions(BASE, _PERIOD_S, _RATE, duration_s=duration_s, period_s=slot_s)
     return Case(scenario, "streamswitch", {"l": alert_s, "delta": slot_s, "epsilon": 0.2})
 
 
@@ -78,8 +78,8 @@ def _claims(found: Found) -> tuple[Claim, ...]:
 
 
 _NOTE = (
-    "The load changes five times as fast as in the paper and needs more actions per minute. δ is also the period of "
-    "the control loop, and an action that takes longer than δ delays the next one."
+    "δ is also the period of the control loop, and an action that takes longer than δ delays the next one. A run is "
+    "one period of the load (three in the paper)."
 )
 
 
@@ -107,8 +107,8 @@ REPRODUCTIONS = (
         figure="Figures 10 and 11",
         title="the effect of l and δ",
         run=run,
-        setting="Switch(0.2) on 1,500 ± 1,500 records/s with a period of 2 minutes (30 K ± 30 K and 10 minutes in the "
-        "paper), executors of 200/s; l and δ are 0.1 s unless varied.",
+        setting="Switch(0.2) on 30,000 ± 30,000 records/s with a period of ten minutes, executors of 4,000/s (not "
+        "stated in the paper); l and δ are 0.1 s unless varied.",
         also=("streamswitch-fig11",),
     ),
 )

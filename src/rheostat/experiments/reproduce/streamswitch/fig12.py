@@ -17,7 +17,7 @@ from rheostat.snapshot import ExecutorPhase
 
 _SPEEDS = (0.5, 0.75, 1.25, 1.5)
 _SHARES = (0.2, 0.4, 0.6, 0.8)
-_RATE, _AMPLITUDE, _PERIOD_S = 200.0, 500.0, 120.0
+_RATE, _AMPLITUDE, _PERIOD_S = 4000.0, 10_000.0, 600.0
 Mix = tuple[float, float]
 """α, the speed of odd executors, and β, the probability that an executor is odd."""
 
@@ -67,7 +67,7 @@ def _runs(mix: Mix, effort: Effort) -> SpeedMixRuns:
         _AMPLITUDE,
         _PERIOD_S,
         _RATE,
-        duration_s=_PERIOD_S * effort.choose(1.5, 1),
+        duration_s=effort.choose(_PERIOD_S, 20.0),
         cluster={"odd_speed": speed, "odd_share": share},
     )
     case = Case(scenario, "streamswitch", SWITCH | {"epsilon": 0.2})

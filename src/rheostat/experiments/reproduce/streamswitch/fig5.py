@@ -7,7 +7,7 @@ import numpy as np
 
 from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
 from rheostat.experiments.reproduce.streamswitch.result_means import executors, success
-from rheostat.experiments.reproduce.streamswitch.solutions import Solution
+from rheostat.experiments.reproduce.streamswitch.solutions import SESSION_S, Solution
 from rheostat.experiments.reproduce.sweep import sweep
 from rheostat.experiments.result import Result
 
@@ -21,7 +21,7 @@ def run(effort: Effort, progress: Progress) -> ReproductionResult:
     margins = (0.0, 0.2, 0.4) if effort.quick else (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
     solutions = [Solution(kind, margin) for kind in _KINDS[:3] for margin in margins]
     solutions += [Solution("Static", number) for number in (7, 8, 9, 10, 12)]
-    found = sweep({solution: solution.case(effort.choose(100, 60)) for solution in solutions}, effort, progress)
+    found = sweep({solution: solution.case(effort.choose(SESSION_S, 60)) for solution in solutions}, effort, progress)
     return ReproductionResult(
         columns=("solution", "success: paper (%)", "success: here (%)", "executors: paper", "executors: here"),
         rows=tuple(
@@ -77,7 +77,22 @@ def _claims(found: Found) -> tuple[Claim, ...]:
         )
         for kind in ("DRS", "DRS-LB")
     ]
+    cheapest = min(
+        (each for each in of_kind("Static", found) if success(found[each]).mean >= own),
+        key=lambda each: each.parameter,
+        default=None,
+    )
     return (
+        Claim(
+            f"{_SWITCH} has a success rate of over 95 % with fewer than 9 executors (96.28 % with 8.40 in the paper)",
+            own > 95 and number < 9,
+            f"{own:.2f} % with {number:.2f}",
+        ),
+        Claim(
+            f"no static number of executors up to 12 has the success rate of {_SWITCH}",
+            cheapest is None,
+            f"{cheapest} has it" if cheapest else "none has it",
+        ),
         *beaten,
         *worse,
         Claim(
@@ -97,10 +112,9 @@ def _claims(found: Found) -> tuple[Claim, ...]:
 
 
 _NOTE = (
-    "The trace is not public; orders with its stated properties are generated here. Its two openings are part of a run "
-    "of minutes instead of hours and have more weight: no solution can process 70 to 80 times the usual rate, so each "
-    "opening costs every solution some seconds and lowers the success rate compared with the paper. All solutions see "
-    "the same arrivals and can be compared with each other."
+    "The trace is not public; orders with its stated properties are generated here. No solution can process 70 to 80 "
+    "times the usual rate, so each opening costs every solution some seconds. All solutions see the same arrivals and "
+    "can be compared with each other."
 )
 
 
@@ -128,7 +142,7 @@ REPRODUCTIONS = (
         figure="Figure 5",
         title="success rate and executors under (1 s, 1 s)",
         run=run,
-        setting="Limit orders, two sessions of 100 s (two hours in the paper). About 1,000 orders/s, varying from "
-        "500/s to 1,500/s, on executors that process 180/s; the spikes decay with a time constant of 0.08 s.",
+        setting="Limit orders, two sessions of ten minutes (two hours in the paper). About 1,000 orders/s, varying "
+        "from 500/s to 1,500/s, on executors that process 180/s; the spikes decay with a time constant of 0.08 s.",
     ),
 )

@@ -6,6 +6,9 @@ from typing import Any
 from rheostat.experiments.reproduce.streamswitch.workloads import SLOT_S, SWITCH, orders
 from rheostat.experiments.reproduce.sweep import Case
 
+SESSION_S = 600.0
+"""Length of a trading session; two hours in the paper."""
+
 _STATIC_PERIOD_S = 10.0
 _DRS: dict[str, Any] = SWITCH | {
     "problem": "t_max",

@@ -10,7 +10,7 @@ from rheostat.sim.engine.tables.codes import BATCH_GREEDY, BY_KEY, BY_VALUE, LOA
 from rheostat.sim.engine.tables.state import EngineState
 
 _SHORT_QUEUE = 2
-"""The most records in a queue with which its executor still counts as keeping up."""
+"""How many more records than the shortest queue has one may have whose executor still counts as keeping up."""
 
 
 @jit
@@ -36,18 +36,30 @@ def choose(s: EngineState, i: int, operator: int) -> int:
 
 @jit
 def _nearest(s: EngineState, i: int, operator: int) -> int:
-    """Round robin among the nearest executors with a short queue, as Storm's shuffle does since 2.0; else among all."""
+    """Round robin among the nearest executors that keep up, as Storm's shuffle does since 2.0; else among all.
+
+    Queues are compared, so that a high load of all executors sends no record further away.
+    """
     sender = at(s.tuples, i).sender
     it = at(s.operators, operator)
     if sender != NONE:
+        longest = _shortest_queue(s, operator) + _SHORT_QUEUE
         for level in range(ELSEWHERE):
             for step in range(it.servers):
                 position = (it.turn + step) % it.servers
                 executor = server(s, operator, position)
-                if distance(s, sender, executor) == level and at(s.executors, executor).queued <= _SHORT_QUEUE:
+                if distance(s, sender, executor) == level and at(s.executors, executor).queued <= longest:
                     it.turn = position + 1
                     return executor
     return next_round_robin(s, operator)
+
+
+@jit
+def _shortest_queue(s: EngineState, operator: int) -> int:
+    shortest = at(s.executors, server(s, operator, 0)).queued
+    for position in range(1, at(s.operators, operator).servers):
+        shortest = min(shortest, at(s.executors, server(s, operator, position)).queued)
+    return int(shortest)
 
 
 @jit

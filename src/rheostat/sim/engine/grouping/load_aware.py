@@ -29,7 +29,10 @@ def choose(s: EngineState, operator: int) -> int:
 
 @jit
 def _read(s: EngineState, operator: int) -> None:
-    """An interval ends: read each executor's utilisation and service time over it."""
+    """An interval ends: read each executor's utilisation and service time over it.
+
+    The utilisation is averaged with the one before: as printed, deviations never become smaller.
+    """
     it = at(s.operators, operator)
     elapsed = s.world.now - it.interval_start
     usual = _usual(s, operator, elapsed)
@@ -39,7 +42,9 @@ def _read(s: EngineState, operator: int) -> None:
         busy = row.busy_s if row.current == NONE else row.busy_s + s.world.now - row.started
         done = row.completed - task.mark_completed
         is_new = task.mark_busy_s == 0.0 and task.mark_completed == 0
-        task.used = usual if is_new and usual >= 0.0 else (busy - task.mark_busy_s) / elapsed
+        used = usual if is_new and usual >= 0.0 else (busy - task.mark_busy_s) / elapsed
+        task.smoothed = used if is_new else (task.smoothed + used) / 2.0
+        task.used = task.smoothed
         if done > 0:
             task.step = (busy - task.mark_busy_s) / done / it.interval_s
         task.mark_busy_s = busy

@@ -3,8 +3,10 @@
 Schedulers choose executors by their estimated work; executors learn costs and report them.
 """
 
+import math
 from typing import Any
 
+from rheostat.grouping.osg.task import STANDARD_ERRORS
 from rheostat.sim.engine.grouping import sketches
 from rheostat.sim.engine.grouping.executors import server, task_of
 from rheostat.sim.engine.jit import at, jit
@@ -41,11 +43,11 @@ def completed(s: EngineState, i: int, executor: int) -> None:
     done = at(s.tuples, i)
     it, task = at(s.operators, done.operator), task_of(s, done.operator, executor)
     _load(s, done.operator, done.scheduler, executor).done_s += done.service_s
-    task.since_look += 1
+    _note_deviation(s, i, executor)
     sketches.learn(s, done.operator, executor, done.value, done.service_s)
     if done.epoch == _scheduler(s, done.operator, done.scheduler).epoch:
         _reply(s, i, executor)
-    if task.since_look == it.sketch_window:
+    if task.since_look >= it.sketch_least and s.world.now - task.look >= it.sketch_window_s:
         _look(s, done.operator, executor)
 
 
@@ -150,17 +152,54 @@ def _all_known(s: EngineState, operator: int) -> bool:
 
 
 @jit
+def _note_deviation(s: EngineState, i: int, executor: int) -> None:
+    """Compare the time of tuple `i` with what the sketches sent last would have said."""
+    done = at(s.tuples, i)
+    task = task_of(s, done.operator, executor)
+    task.since_look += 1
+    if task.known:
+        expected_s = sketches.seconds(s, done.operator, executor, done.value)
+        excess_s = done.service_s - expected_s
+        task.expected_s += expected_s
+        task.excess_s += excess_s
+        task.excess_squares += excess_s * excess_s
+
+
+@jit
 def _look(s: EngineState, operator: int, executor: int) -> None:
-    """Every N tuples: take a first snapshot; then send if little has changed since, or take another."""
+    """Send the last sketches at another speed; else, if little has changed since the snapshot, the present ones."""
     it, task = at(s.operators, operator), task_of(s, operator, executor)
-    task.since_look = 0
-    if task.stabilizing and sketches.change(s, operator, executor) <= it.sketch_tolerance:
+    if _has_another_speed(s, operator, executor):
+        sketches.send_scaled(s, operator, executor, 1.0 + task.excess_s / task.expected_s)
+        _sent(s, operator, executor)
+    elif task.stabilizing and sketches.change(s, operator, executor) <= it.sketch_tolerance:
         sketches.send(s, operator, executor)
-        task.stabilizing = 0
-        task.known = 1
-        for number in range(it.schedulers):
-            if _scheduler(s, operator, number).state != ROUND_ROBIN or _all_known(s, operator):
-                _synchronise(s, operator, number)
+        _sent(s, operator, executor)
     else:
         sketches.take_snapshot(s, operator, executor)
         task.stabilizing = 1
+    task.since_look = 0
+    task.look = s.world.now
+    task.expected_s = 0.0
+    task.excess_s = 0.0
+    task.excess_squares = 0.0
+
+
+@jit
+def _has_another_speed(s: EngineState, operator: int, executor: int) -> bool:
+    """Whether the time since the last look differs by more than the tolerance and by more than chance."""
+    task = task_of(s, operator, executor)
+    if not task.known or abs(task.excess_s) <= at(s.operators, operator).sketch_tolerance * task.expected_s:
+        return False
+    return bool(abs(task.excess_s) > STANDARD_ERRORS * math.sqrt(task.excess_squares))
+
+
+@jit
+def _sent(s: EngineState, operator: int, executor: int) -> None:
+    """The schedulers have new sketches of `executor`: loads are synchronised again."""
+    task = task_of(s, operator, executor)
+    task.stabilizing = 0
+    task.known = 1
+    for number in range(at(s.operators, operator).schedulers):
+        if _scheduler(s, operator, number).state != ROUND_ROBIN or _all_known(s, operator):
+            _synchronise(s, operator, number)

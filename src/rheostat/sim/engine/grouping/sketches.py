@@ -68,10 +68,26 @@ def send(s: EngineState, operator: int, executor: int) -> None:
             time_s += cell.time_s
         cell.sent_count = cell.count
         cell.sent_time_s = cell.time_s
-        cell.count = 0.0
-        cell.time_s = 0.0
-        cell.snapshot_s = -1.0
+        _clear(cell)
     task_of(s, operator, executor).mean_s = time_s / count
+
+
+@jit
+def send_scaled(s: EngineState, operator: int, executor: int, factor: float) -> None:
+    """Publish the sketches sent last with `factor` times their times, and start empty ones."""
+    first = _first_cell(s, operator, executor)
+    for index in range(_cells(s, operator)):
+        cell = at(s.cells, first + index)
+        cell.sent_time_s *= factor
+        _clear(cell)
+    task_of(s, operator, executor).mean_s *= factor
+
+
+@jit
+def _clear(cell: Any) -> None:
+    cell.count = 0.0
+    cell.time_s = 0.0
+    cell.snapshot_s = -1.0
 
 
 @jit

@@ -14,7 +14,7 @@ def book(s: EngineState, ready: float, operator: int, executor: int) -> None:
     work = it.work_s * cores.crowding(s, it.node)
     begin = max(ready, it.free_at, it.away_until)
     share = _share(s, operator, executor)
-    share.end = begin + work + it.extra_s
+    share.end = max(begin + work + it.extra_s, it.read_at)
     share.work_s = work
     it.free_at = share.end
     it.busy_s += work

@@ -13,7 +13,7 @@ from rheostat.sim.engine.grouping import batch_greedy
 from rheostat.sim.engine.grouping.choose import choose
 from rheostat.sim.engine.grouping.executors import server
 from rheostat.sim.engine.jit import at, jit
-from rheostat.sim.engine.service import cores
+from rheostat.sim.engine.service import cores, io
 from rheostat.sim.engine.service.batch_limit import admitted_rows
 from rheostat.sim.engine.service.batch_shares import book
 from rheostat.sim.engine.service.executor_service import note_service
@@ -54,7 +54,7 @@ def start_batch(s: EngineState, now: float, operator: int) -> None:
         _deal_tasks(s, ready, operator, tasks)
     else:
         for _ in range(it.batch_rows):
-            _give_next(s, operator, choose(s, it.queue_head, operator))
+            _give_next(s, ready, operator, choose(s, it.queue_head, operator))
     at(s.tuples, it.batch_tail).next = NONE
     it.queued -= it.batch_rows
     it.batch_code = push(s, _end(s, ready, operator), BATCH_END, operator)
@@ -85,7 +85,7 @@ def _deal_tasks(s: EngineState, ready: float, operator: int, tasks: int) -> None
         if count > 0:
             executor = _first_free(s, ready, operator)
             for _ in range(count):
-                _give_next(s, operator, executor)
+                _give_next(s, ready, operator, executor)
 
 
 @jit
@@ -104,8 +104,8 @@ def _first_free(s: EngineState, ready: float, operator: int) -> int:
 
 
 @jit
-def _give_next(s: EngineState, operator: int, executor: int) -> None:
-    """Move the next waiting row into the batch, as work of `executor`."""
+def _give_next(s: EngineState, ready: float, operator: int, executor: int) -> None:
+    """Move the next waiting row into the batch, as work of `executor`; its node reads ahead from `ready` on."""
     operator_ = at(s.operators, operator)
     operator_.batch_tail = operator_.queue_head
     row = at(s.tuples, operator_.batch_tail)
@@ -118,6 +118,7 @@ def _give_next(s: EngineState, operator: int, executor: int) -> None:
     note_service(s, operator, time)
     if it.rows == 0:
         cores.occupy(s, it.node)
+    it.read_at = max(it.read_at, io.read_until(s, ready, operator_.batch_tail, executor))
     it.rows += 1
     it.arrived += 1
     it.work_s += time

@@ -4,7 +4,8 @@ from rheostat.sim.engine import draw
 from rheostat.sim.engine.calendar import DONE, push
 from rheostat.sim.engine.flow.distance import receiving_s
 from rheostat.sim.engine.jit import at, jit
-from rheostat.sim.engine.service import cores, idle_executors, queue, substreams
+from rheostat.sim.engine.service import cores, idle_executors, io, queue, substreams
+from rheostat.sim.engine.service.barrier import rests
 from rheostat.sim.engine.tables.codes import NONE
 from rheostat.sim.engine.tables.state import EngineState
 
@@ -14,7 +15,7 @@ def enqueue(s: EngineState, now: float, executor: int, i: int) -> None:
     """Give tuple `i` to `executor`, which starts on it at once if it is free."""
     it = at(s.executors, executor)
     it.arrived += 1
-    if it.current == NONE and it.queued == 0 and it.paused == 0:
+    if it.current == NONE and it.queued == 0 and not rests(it):
         serve(s, now, executor, i)
     else:
         queue.append(s, it, i)
@@ -28,12 +29,13 @@ def serve(s: EngineState, now: float, executor: int, i: int) -> None:
 
 @jit
 def start(s: EngineState, now: float, executor: int, i: int) -> float:
-    """Begin the service of tuple `i`; returns when it will be done."""
+    """Begin the service of tuple `i`, which its node may have to read first; returns when it will be done."""
     it = at(s.executors, executor)
     tuple_ = at(s.tuples, i)
     cores.occupy(s, it.node)
     work = draw.service_s(s, tuple_.operator, tuple_.value) + receiving_s(s, tuple_.sender, executor)
-    time = work / it.speed * cores.crowding(s, it.node)
+    it.read_at = io.read_until(s, now, i, executor)
+    time = it.read_at - now + work / it.speed * cores.crowding(s, it.node)
     tuple_.service_s = time
     note_service(s, tuple_.operator, time)
     if tuple_.substream != NONE:
@@ -57,6 +59,7 @@ def stop(s: EngineState, now: float, executor: int) -> None:
     """`executor` is no longer busy with its tuple, which is done or interrupted."""
     it = at(s.executors, executor)
     it.busy_s += now - it.started
+    it.io_s += min(now, it.read_at) - it.started
     cores.vacate(s, it.node)
     substream = at(s.tuples, it.current).substream
     if substream != NONE:
@@ -69,7 +72,7 @@ def stop(s: EngineState, now: float, executor: int) -> None:
 def take_next(s: EngineState, executor: int) -> int:
     """The next tuple for `executor`, from its own queue or the shared one; NONE leaves it idle."""
     it = at(s.executors, executor)
-    if it.paused > 0:
+    if rests(it):
         return NONE
     if it.queued > 0:
         return queue.take(s, it)

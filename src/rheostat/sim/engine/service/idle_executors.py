@@ -1,6 +1,7 @@
 """Idle executors: the list of those that wait for work from a shared queue."""
 
 from rheostat.sim.engine.jit import at, jit
+from rheostat.sim.engine.service.barrier import rests
 from rheostat.sim.engine.tables.codes import NONE
 from rheostat.sim.engine.tables.state import EngineState
 
@@ -17,7 +18,7 @@ def take(s: EngineState, home: int) -> int:
         index = at(s.idle, home * s.world.width + it.idles).executor
         executor = at(s.executors, index)
         executor.listed = 0
-        if executor.current == NONE and executor.paused == 0:
+        if executor.current == NONE and not rests(executor):
             return index
     return NONE
 

@@ -27,6 +27,7 @@ _WORLD = {
     "longest_hop_s": 0.0,
     "process_cost_s": 0.0,
     "node_cost_s": 0.0,
+    "node_io_s": 0.0,
     "timeout_s": np.inf,
     "batch_cost": 1.0,
     "events": 0,
@@ -101,7 +102,8 @@ _OPERATOR = {
     "interval_s": np.inf,
     "interval_start": 0.0,
     "schedulers": 1,
-    "sketch_window": 0,
+    "sketch_window_s": 0.0,
+    "sketch_least": 0,
     "sketch_tolerance": 0.0,
     "sketch_rows": 0,
     "sketch_columns": 0,
@@ -113,6 +115,7 @@ _OPERATOR = {
     "service_b": 0.0,
     "cost_start": NONE,
     "cost_now": 1.0,
+    "io_s": 0.0,
     "capacity": UNBOUNDED,
     "first_substream": 0,
     "substreams": 0,
@@ -171,6 +174,8 @@ _SUBSTREAM = {
 }
 # What arrived is completed, handed on to another executor, or still there. `home` is the operator whose shared
 # queue it serves, if any, and `listed` says that it is in the list of idle executors there. `rows` are of batches.
+# `barrier` is how many records it may have done or handed on before it rests. `read_at` is when the I/O of what it
+# serves ends, or that of its share of a batch.
 _EXECUTOR = {
     "speed": 1.0,
     "node": NONE,
@@ -190,7 +195,10 @@ _EXECUTOR = {
     "arrived": 0,
     "completed": 0,
     "handed_on": 0,
+    "barrier": UNBOUNDED,
     "rows": 0,
+    "read_at": 0.0,
+    "io_s": 0.0,
     "away_until": 0.0,
     "free_at": 0.0,
     "extra_s": 0.0,
@@ -199,14 +207,20 @@ _EXECUTOR = {
 _SERVER = {"executor": NONE}
 # An executor's share of an operator's latest batch: until when it is busy with it, and with how much work.
 _SHARE = {"end": 0.0, "work_s": 0.0}
-_NODE = {"cores": np.inf, "busy": 0}
-# What a grouping remembers of one executor of one operator: the first four for load-aware, the others for OSG.
+# I/O is busy until `io_until`, with what was asked for so far; `io_s` is the time that all of it takes.
+_NODE = {"cores": np.inf, "busy": 0, "io_until": 0.0, "io_s": 0.0}
+# What a grouping remembers of one executor of one operator: the first five for load-aware, the others for OSG.
 _TASK = {
     "used": 0.0,
+    "smoothed": 0.0,
     "step": 0.0,
     "mark_busy_s": 0.0,
     "mark_completed": 0,
     "since_look": 0,
+    "look": 0.0,
+    "expected_s": 0.0,
+    "excess_s": 0.0,
+    "excess_squares": 0.0,
     "stabilizing": 0,
     "known": 0,
     "mean_s": 0.0,

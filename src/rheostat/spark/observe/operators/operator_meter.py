@@ -194,7 +194,8 @@ class OperatorMeter:
             return [f"operator {self.name!r} is fused with the one before it: its rows are not measured"]
         unknown = []
         if not self._backlog.is_known:
-            unknown.append(f"the backlog of operator {self.name!r} is unknown: its query is still starting")
+            why = self._runtime.stream_problem(self.name) or "its query is still starting"
+            unknown.append(f"the backlog of operator {self.name!r} is unknown: {why}")
         elif not self._feed.reads_streams:
             unknown.append(f"operator {self.name!r} is fused with its source: rows count as arrived when read")
         cold = self.cold_start.problem(self.name, is_work_unknown=self._is_work_unknown)
