@@ -65,3 +65,15 @@ def test_stages_that_were_not_seen_count_when_the_summary_shows_them():
     times = ExecutorTime(FakeStore())
     assert held_s(times, executor("1", done_ms=1000, active=1)) == {"1": 1.0}
     assert held_s(times, executor("1", done_ms=1800, active=1)) == {"1": 1.8}
+
+
+def test_a_task_that_ends_between_the_reading_of_executors_and_of_stages_is_not_taken_off():
+    store = FakeStore()
+    times = ExecutorTime(store)
+    assert held_s(times, executor("1", done_ms=5000)) == {"1": 5.0}
+    idle_when_read = executor("1", done_ms=5000)
+    assert held_s(times, idle_when_read, active=(stage(7, running("1", 99.5), e1=1000),)) == {"1": 6.5}
+    assert held_s(times, executor("1", done_ms=5000, active=1), active=(stage(7, e1=1500),)) == {"1": 6.5}
+    store.final[7] = {"1": StageShare(2000, 3)}
+    assert held_s(times, executor("1", done_ms=6500)) == {"1": 7.0}, "the last task ended after executors were read"
+    assert held_s(times, executor("1", done_ms=7000)) == {"1": 7.0}
