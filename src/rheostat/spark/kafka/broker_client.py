@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
+from py4j.java_gateway import JavaMember
+from py4j.protocol import STATIC_PREFIX
 from pyspark.sql import SparkSession
 
 from rheostat.errors import PlantError
@@ -18,6 +20,7 @@ from rheostat.spark.kafka.connector import default_connector
 
 _LOG = logging.getLogger(__name__)
 _BYTES = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+_DELETED_RECORDS = "org.apache.kafka.clients.admin.RecordsToDelete"
 _ANSWER_MS = 3000
 _OURS = {
     "key.deserializer": _BYTES,
@@ -85,6 +88,7 @@ class BrokerClient:
                 f"this session has no Kafka connector: start it with the package {default_connector()}, or with jars"
             )
         self._jvm = jvm
+        self._gateway_client: Any = spark.sparkContext._gateway._gateway_client  # type: ignore[union-attr]
         given = {key.removeprefix("kafka."): value for key, value in options.items() if key.startswith("kafka.")}
         self._settings = self._java_map({**given, **_OURS})
         self._servers = given.get("bootstrap.servers", "")
@@ -117,9 +121,10 @@ class BrokerClient:
 
     def delete_before(self, position: Offsets) -> None:
         """Have the records before `position` deleted; does not wait for it."""
-        kafka = self._jvm.org.apache.kafka.clients.admin.RecordsToDelete
+        # There are two methods of this name, and Py4J may take the wrong one to find out whether it is static.
+        before_offset = JavaMember("beforeOffset", None, f"{STATIC_PREFIX}{_DELETED_RECORDS}", self._gateway_client)
         partitions = self._java_list(position)
-        before = {partitions.get(index): kafka.beforeOffset(end) for index, end in enumerate(position.values())}
+        before = {partitions.get(index): before_offset(end) for index, end in enumerate(position.values())}
         self._ask_admin(lambda admin: admin.deleteRecords(self._java_map(before)))
 
     def patiently(self, ask: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
