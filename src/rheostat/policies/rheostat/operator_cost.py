@@ -22,8 +22,8 @@ _REMEMBERED = 100
 """Turns with batches over which what is known of the slowest task is averaged."""
 
 _COLD_S = 5.0
-"""An executor is cold for so long: it loads classes, compiles, and starts its Python workers. Nothing is learned until
-what it has begun by then is finished."""
+"""An executor is cold for so long: it loads classes, compiles, and starts its Python workers. Nothing is learned from
+finished work until what it has begun by then is finished."""
 
 _ITERATIONS = 20
 
@@ -80,10 +80,10 @@ class OperatorCost:
         if self._has_cold(time_s, executors):
             self._cold_at = state.completed
         if self._cold_at is None or self.learned_s is None:
-            self._running.update(time_s, state.under_way, rate, is_keyed=bool(owners))
             self._learn_from_finished(time_s, state, size)
         elif state.completed != self._cold_at:
             self._cold_at, self._last, self._last_size = None, state, size
+        self._running.update(time_s, state.under_way, rate, is_keyed=bool(owners))
 
     def _has_cold(self, time_s: float, executors: Sequence[ExecutorState]) -> bool:
         """Whether an executor serves that began to a moment ago: what its first records take says nothing about
@@ -137,6 +137,7 @@ class OperatorCost:
         if records > 0 and work_s > 0:
             self._service.add(time_s, records, work_s)
             self.learned_s = self._service.mean(time_s)
+            self._running.forget()
             if size == last_size:
                 self._learn_variation(state, last, records, work_s)
             if state.batch is not None and last.batch is not None:

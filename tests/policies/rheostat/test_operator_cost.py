@@ -1,0 +1,52 @@
+"""What is learned of an operator's cost, and when: an executor that is new makes finished work no evidence."""
+
+import pytest
+
+from rheostat.policies.rheostat.operator_cost import OperatorCost
+from rheostat.snapshot import Batch, BatchUnderWay, ExecutorPhase, ExecutorState, OperatorState
+
+
+def executors(number):
+    return tuple(ExecutorState("any", each, ExecutorPhase.ACTIVE) for each in range(number))
+
+
+def state(turns, records, work_s, under_way=None):
+    """After so many batches with as many records, and as much work each."""
+    batch = Batch(turns, 2.0 * turns, 0.5 * turns, 8 * turns)
+    return OperatorState("any", completed=turns * records, busy_s=turns * work_s, batch=batch, under_way=under_way)
+
+
+@pytest.fixture
+def warm():
+    """A record costs 10 ms, and one executor serves."""
+    cost = OperatorCost()
+    for turn in range(10):
+        cost.update(2.0 * turn, state(turn, 200, 2.0), executors(1), 1)
+    assert cost.service_s == pytest.approx(0.01)
+    return cost
+
+
+def test_what_a_new_executor_has_begun_says_nothing_of_the_cost_when_it_has_finished(warm):
+    for time_s, turns in ((20.0, 10), (22.0, 11), (24.0, 12)):
+        dear = state(10, 200, 2.0)
+        dear = OperatorState(
+            "any", completed=2000 + 200 * (turns - 9), busy_s=20.0 + 9.0 * (turns - 9), batch=dear.batch
+        )
+        warm.update(time_s, dear, executors(2), 2)
+    assert warm.service_s == pytest.approx(0.01)
+
+
+def test_a_jump_in_the_batch_under_way_is_believed_though_an_executor_is_new(warm):
+    under_way = BatchUnderWay(elapsed_s=3.0, tasks=8, finished=4, running=2, worked_s=10.0, rows=200)
+    warm.update(20.0, state(10, 200, 2.0, under_way), executors(2), 2)
+    assert warm.service_s == pytest.approx(10.0 * 8 / 5 / 200)
+    warm.update(22.0, state(11, 200, 2.0), executors(2), 2)
+    assert warm.service_s == pytest.approx(0.08), "the batch that had it was not learned from"
+
+
+def test_a_jump_is_seen_in_the_turn_in_which_the_batch_before_was_learned(warm):
+    under_way = BatchUnderWay(elapsed_s=1.5, tasks=8, finished=5, running=1, worked_s=5.5, rows=200)
+    warm.update(20.0, state(10, 200, 2.0, under_way), executors(1), 1)
+    assert warm.service_s == pytest.approx(0.04)
+    warm.update(22.0, state(11, 200, 2.0), executors(1), 1)
+    assert warm.service_s == pytest.approx(0.01, rel=0.01), "what finished cost no more than before"
