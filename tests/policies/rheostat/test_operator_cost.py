@@ -50,3 +50,29 @@ def test_a_jump_is_seen_in_the_turn_in_which_the_batch_before_was_learned(warm):
     assert warm.service_s == pytest.approx(0.04)
     warm.update(22.0, state(11, 200, 2.0), executors(1), 1)
     assert warm.service_s == pytest.approx(0.01, rel=0.01), "what finished cost no more than before"
+
+
+def test_work_that_is_not_known_for_a_while_is_not_all_charged_to_what_follows(warm):
+    warm.update(20.0, state(10, 200, 2.0), executors(2), 2)
+    unknown = OperatorState("any", completed=2200, batch=Batch(11, 22.0, 5.5, 88))
+    warm.update(22.0, unknown, executors(1), 1)
+    warm.update(24.0, state(12, 200, 2.0), executors(1), 1)
+    warm.update(26.0, state(13, 200, 2.0), executors(1), 1)
+    assert warm.service_s == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(("waiting", "is_limited"), [(100, False), (900, True)])
+def test_batches_of_equal_rows_are_limited_only_if_they_leave_some_behind(warm, waiting, is_limited):
+    """A source that hands over lumps makes equal batches too. 300 arrive while the batch under way runs."""
+    under_way = BatchUnderWay(elapsed_s=3.0, tasks=8, finished=0, running=2, worked_s=1.0, rows=200)
+    before = state(10, 200, 2.0, under_way)
+    queued = OperatorState(
+        "any",
+        completed=before.completed,
+        busy_s=20.0,
+        queued=200 + 300 + waiting,
+        batch=before.batch,
+        under_way=under_way,
+    )
+    warm.update(20.0, queued, executors(1), 1, rate=100.0)
+    assert warm.is_limited is is_limited

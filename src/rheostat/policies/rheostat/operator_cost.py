@@ -79,10 +79,11 @@ class OperatorCost:
         self.shares.update(time_s, substreams)
         if self._has_cold(time_s, executors):
             self._cold_at = state.completed
-        if self._cold_at is None or self.learned_s is None:
-            self._learn_from_finished(time_s, state, size)
-        elif state.completed != self._cold_at:
-            self._cold_at, self._last, self._last_size = None, state, size
+        if state.completed is not None and state.busy_s is not None:
+            if self._cold_at is None or self.learned_s is None:
+                self._learn_from_finished(time_s, state, size, rate)
+            elif state.completed != self._cold_at:
+                self._cold_at, self._last, self._last_size = None, state, size
         self._running.update(time_s, state.under_way, rate, is_keyed=bool(owners))
 
     def _has_cold(self, time_s: float, executors: Sequence[ExecutorState]) -> bool:
@@ -126,14 +127,14 @@ class OperatorCost:
         work_s = rows * (self.service_s or 0.0) * self.stretch(self._size, as_it_is=True)
         return max(0.0, work_s - worked_s) / self._size
 
-    def _learn_from_finished(self, time_s: float, state: OperatorState, size: int) -> None:
+    def _learn_from_finished(self, time_s: float, state: OperatorState, size: int, rate: float | None) -> None:
         last, last_size = self._last, self._last_size
         if last is not None and state.completed == last.completed:
             return
         self._last, self._last_size = state, size
-        if last is None or state.completed is None or last.completed is None:
+        if last is None:
             return
-        records, work_s = state.completed - last.completed, (state.busy_s or 0.0) - (last.busy_s or 0.0)
+        records, work_s = (state.completed or 0) - (last.completed or 0), (state.busy_s or 0.0) - (last.busy_s or 0.0)
         if records > 0 and work_s > 0:
             self._service.add(time_s, records, work_s)
             self.learned_s = self._service.mean(time_s)
@@ -141,17 +142,20 @@ class OperatorCost:
             if size == last_size:
                 self._learn_variation(state, last, records, work_s)
             if state.batch is not None and last.batch is not None:
-                self._learn_limits(state, state.batch, last.batch, records, size if size == last_size else None)
+                self._learn_tasks(state.batch, last.batch, size if size == last_size else None)
+                self._learn_row_limit(state, records / max(1, state.batch.count - last.batch.count), rate or 0.0)
 
-    def _learn_limits(self, state: OperatorState, now: Batch, before: Batch, records: int, size: int | None) -> None:
-        """Whether batches have fewer tasks than executors, and whether they all have the same number of records,
-        however many wait."""
-        batches = max(1, now.count - before.count)
-        rows = records / batches
+    def _learn_row_limit(self, state: OperatorState, rows: float, rate: float) -> None:
+        """Whether batches all have the same number of records, though more have waited when they began."""
         is_equal = abs(rows - self._batch_rows) <= _EQUAL_ROWS * rows
         self._equal_batches = self._equal_batches + 1 if is_equal else 0
         self._batch_rows = rows
-        self.is_limited = self._equal_batches >= _EQUAL_BATCHES and (state.queued or 0) > 2 * rows
+        left = (state.queued or 0) - (0 if (b := state.under_way) is None else (b.rows or rows) + rate * b.elapsed_s)
+        self.is_limited = self._equal_batches >= _EQUAL_BATCHES and left > 2 * rows
+
+    def _learn_tasks(self, now: Batch, before: Batch, size: int | None) -> None:
+        """Whether batches have fewer tasks than executors."""
+        batches = max(1, now.count - before.count)
         if size is not None and now.tasks is not None and before.tasks is not None:
             tasks = (now.tasks - before.tasks) // batches
             if tasks < size:

@@ -45,7 +45,8 @@ _ASSUMED_START_S = 10.0
 """Until one was seen to start."""
 
 _RECENT_S = 10.0
-"""Executors may leave if nothing was late for so long: the SLA's window may be late for longer, by what was drained."""
+"""Executors may leave if nothing was late for so long, and none was asked for: the SLA's window may be late for longer,
+by what was drained."""
 
 _UNEVEN = 0.7
 """Moves are worth their pause if they bring the latency below this share of what it would be."""
@@ -80,6 +81,7 @@ class Rheostat(Policy[RheostatOptions]):
         self._costs = {name: OperatorCost() for name in goal.topology.operators}
         self._keep_s = seconds(self.options.keep, "keep")
         self._kept: dict[PoolName, deque[tuple[float, int]]] = {}
+        self._last_out_s: dict[PoolName, float] = {}
         self._slow: dict[PoolName, SlowExecutors] = {}
         strictest = goal.end_to_end or min(goal.slas, key=lambda sla: sla.latency_s, default=None)
         self._sla_s = math.inf if strictest is None else strictest.latency_s
@@ -191,8 +193,10 @@ class Rheostat(Policy[RheostatOptions]):
         while len(recent) > 1 and not recent[1][0] > time_s - self._keep_s:
             recent.popleft()
         if need.now > pool.size:
+            self._last_out_s[name] = time_s
             return need.now
-        if pool.settling or self._is_late(observation) or time_s - recent[0][0] < self._keep_s:
+        is_new = time_s - self._last_out_s.get(name, -math.inf) < _RECENT_S
+        if is_new or pool.settling or self._is_late(observation) or time_s - recent[0][0] < self._keep_s:
             return pool.size
         return min(pool.size, max(need.backlog, *(size for _, size in recent)))
 
