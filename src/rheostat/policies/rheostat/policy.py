@@ -14,6 +14,7 @@ from rheostat.decision import Decision, Effect, Move, Transfer
 from rheostat.describe import executors, resize
 from rheostat.duration import human, seconds
 from rheostat.names import PoolName
+from rheostat.policies.expectation import Expectation
 from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
 from rheostat.policies.policy import Policy
 from rheostat.policies.rheostat.latency_correction import LatencyCorrection
@@ -88,6 +89,7 @@ class Rheostat(Policy[RheostatOptions]):
         self._latency = LatencyWindow(10.0 if strictest is None else strictest.window_s)
         self._recent = LatencyWindow(min(_RECENT_S, self._latency.window_s))
         self._correction = LatencyCorrection(self._sla_s, self._latency.window_s)
+        self.expectation: Expectation | None = None
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool."""
@@ -96,6 +98,7 @@ class Rheostat(Policy[RheostatOptions]):
             sizing = self._sizing(observation)
         except NotMeasuredError as missing:
             return observation.hold_all(str(missing))
+        self._expect(observation.snapshot.time_s, sizing.start_s)
         needs = self._needs(observation, sizing)
         self._correct(observation, sizing, needs)
         sizes = within_budget(
@@ -125,6 +128,10 @@ class Rheostat(Policy[RheostatOptions]):
                     self._costs[name].update(
                         snapshot.time_s, state, pool.executors, serving, owners, substreams, rates.get(name)
                     )
+
+    def _expect(self, time_s: float, horizon_s: float) -> None:
+        if (arrivals := self._load.expected(horizon_s)) is not None:
+            self.expectation = Expectation(time_s, time_s + horizon_s, *arrivals)
 
     def _record_cost_s(self) -> float | None:
         """What a record that enters costs in all operators that it comes to; None if no operator's cost is known."""
