@@ -17,6 +17,7 @@ from rheostat.names import PoolName
 from rheostat.policies.expectation import Expectation
 from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
 from rheostat.policies.policy import Policy
+from rheostat.policies.rheostat.failed_sizes import FailedSizes
 from rheostat.policies.rheostat.latency_correction import LatencyCorrection
 from rheostat.policies.rheostat.latency_window import LatencyWindow
 from rheostat.policies.rheostat.load_history import LoadHistory
@@ -82,6 +83,7 @@ class Rheostat(Policy[RheostatOptions]):
         self._costs = {name: OperatorCost() for name in goal.topology.operators}
         self._keep_s = seconds(self.options.keep, "keep")
         self._kept: dict[PoolName, deque[tuple[float, int]]] = {}
+        self._failed: dict[PoolName, FailedSizes] = {}
         self._last_out_s: dict[PoolName, float] = {}
         self._slow: dict[PoolName, SlowExecutors] = {}
         strictest = goal.end_to_end or min(goal.slas, key=lambda sla: sla.latency_s, default=None)
@@ -102,7 +104,8 @@ class Rheostat(Policy[RheostatOptions]):
         needs = self._needs(observation, sizing)
         self._correct(observation, sizing, needs)
         sizes = within_budget(
-            observation, {name: self._wanted(observation, name, need) for name, need in needs.items()}
+            observation,
+            {name: self._wanted(observation, name, need, sizing.work(name)) for name, need in needs.items()},
         )
         return [
             self._replace(observation, pool, sizes[name])
@@ -192,20 +195,24 @@ class Rheostat(Policy[RheostatOptions]):
         predicted_s = sizing.latency_s(sizes) / sizing.correction
         self._correction.learn(observation.snapshot.time_s, predicted_s, self._latency.mean_s, is_settled=is_settled)
 
-    def _wanted(self, observation: Observation, name: PoolName, need: _Need) -> int:
+    def _wanted(self, observation: Observation, name: PoolName, need: _Need, work: float) -> int:
         """The size that a pool should have, if the budget allows it."""
         pool, time_s = observation.pools[name], observation.snapshot.time_s
-        recent = self._kept.setdefault(name, deque())
+        recent, failed = self._kept.setdefault(name, deque()), self._failed.setdefault(name, FailedSizes())
         recent.append((time_s, need.kept))
         while len(recent) > 1 and not recent[1][0] > time_s - self._keep_s:
             recent.popleft()
         if need.now > pool.size:
             self._last_out_s[name] = time_s
+            failed.scaled_out(time_s, work)
             return need.now
         is_new = time_s - self._last_out_s.get(name, -math.inf) < _RECENT_S
         if is_new or pool.settling or self._is_late(observation) or time_s - recent[0][0] < self._keep_s:
             return pool.size
-        return min(pool.size, max(need.backlog, *(size for _, size in recent)))
+        wanted = max(need.backlog, failed.least(time_s, work), *(size for _, size in recent))
+        if wanted < pool.size:
+            failed.scaled_in(time_s, wanted, work)
+        return min(pool.size, wanted)
 
     def _is_late(self, observation: Observation) -> bool:
         """Whether results are late, or records that wait or are computed now will be."""
