@@ -1,5 +1,6 @@
 """What is learned of an operator's cost, and when: an executor that is new makes finished work no evidence."""
 
+import numpy as np
 import pytest
 
 from rheostat.policies.rheostat.operator_cost import OperatorCost
@@ -76,3 +77,24 @@ def test_batches_of_equal_rows_are_limited_only_if_they_leave_some_behind(warm, 
     )
     warm.update(20.0, queued, executors(1), 1, rate=100.0)
     assert warm.is_limited is is_limited
+
+
+def test_by_chance_a_mean_latency_varies_as_much_as_in_many_simulated_batches():
+    """One executor at a utilisation of 0.8: each batch has what arrived during the one before."""
+    cost, rate, service_s, fixed_s, window_s = OperatorCost(), 8.0, 0.1, 0.5, 30.0
+    for turn in range(20):
+        batch = Batch(turn, 2.0 * turn, fixed_s * turn, turn)
+        each = OperatorState("any", completed=16 * turn, busy_s=1.6 * turn, batch=batch)
+        cost.update(2.0 * turn, each, executors(1), 1)
+    rng, times_s, latencies_s, last_s, now_s = np.random.default_rng(1), [], [], 0.0, 1.0
+    while now_s < 200_000:
+        records = rng.poisson(rate * (now_s - last_s))
+        batch_s = fixed_s + rng.exponential(service_s, records).sum()
+        times_s.append(now_s + batch_s)
+        latencies_s.append((now_s - last_s) / 2 + batch_s)
+        last_s, now_s = now_s, now_s + batch_s
+    means_s = [
+        np.mean(np.array(latencies_s)[np.searchsorted(times_s, end_s - window_s) : np.searchsorted(times_s, end_s)])
+        for end_s in np.arange(1000.0, 200_000.0, 100.0)
+    ]
+    assert cost.chance_s(rate, 1, window_s) == pytest.approx(np.std(means_s), rel=0.35)

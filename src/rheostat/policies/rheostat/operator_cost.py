@@ -25,6 +25,10 @@ _COLD_S = 5.0
 """An executor is cold for so long: it loads classes, compiles, and starts its Python workers. Nothing is learned from
 finished work until what it has begun by then is finished."""
 
+_RECORD_VARIANCE = 2.0
+"""Of the work of one record over its squared mean: one for the number of records, one for what they cost."""
+
+_SHORTEST_BATCH_S = 0.1
 _ITERATIONS = 20
 
 _EQUAL_ROWS, _EQUAL_BATCHES = 0.01, 3
@@ -210,6 +214,18 @@ class OperatorCost:
             rows = np.array(rate * self.trigger_s)
             return self.trigger_s / 2 + float(self.batch_with_s(rows, np.array(float(size)), size))
         return (self.service_s or 0.0) / (1 - used)
+
+    def chance_s(self, rate: float, size: int, window_s: float) -> float:
+        """The standard deviation of the mean latency over a window, in the long run: records arrive by chance and
+        differ in cost. What a batch has more than usual, the next one has too, by the share of the utilisation."""
+        used = self.utilisation(rate, size)
+        if not self.batched or not rate > 0 or used >= FULL:
+            return 0.0
+        batch_s = max(self._batch_s(rate, size, used), self.trigger_s, _SHORTEST_BATCH_S)
+        share = used / rate  # of an executor's time, by one record
+        each_s = share * math.sqrt(_RECORD_VARIANCE * rate * batch_s) / math.sqrt(1 - used**2)
+        batches = max(1.0, window_s / batch_s * (1 - used) / (1 + used))
+        return LATENCY_IN_BATCHES * each_s / math.sqrt(batches)
 
     def batch_with_s(self, rows: Floats, executors: Floats, cost_size: int) -> Floats:
         """The durations of batches of so many rows on so many executors."""

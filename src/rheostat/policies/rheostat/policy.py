@@ -172,7 +172,7 @@ class Rheostat(Policy[RheostatOptions]):
 
     def _needs(self, observation: Observation, sizing: Sizing) -> dict[PoolName, _Need]:
         aim_s = _AIM * self._sla_s
-        load, left = sizing.steady(aim_s), sizing.with_more(1 + max(_LEAVING, self._load.error)).steady(aim_s)
+        load, left = sizing.steady(aim_s), sizing.with_more(1 + max(_LEAVING, self._load.error)).left(aim_s)
         is_forecast = self._load.forecast(sizing.start_s) is not None
         replay = None if is_forecast else self._load.replay(self._latency.window_s + sizing.start_s)
         rises = sizing.for_rises(replay, self.options.caution, load, aim_s)
@@ -204,7 +204,8 @@ class Rheostat(Policy[RheostatOptions]):
             recent.popleft()
         if need.now > pool.size:
             self._last_out_s[name] = time_s
-            failed.scaled_out(time_s, work)
+            if max(need.load, need.backlog) > pool.size:
+                failed.scaled_out(time_s, work)
             return need.now
         is_new = time_s - self._last_out_s.get(name, -math.inf) < _RECENT_S
         if is_new or pool.settling or self._is_late(observation) or time_s - recent[0][0] < self._keep_s:
