@@ -6,8 +6,8 @@ import sys
 import rheostat
 
 NEED_PYSPARK = {
-    "Attachment", "EmbeddedCluster", "KafkaSink", "KafkaTopic", "Pipeline", "SparkTarget", "StartOptions", "attach",
-    "emits", "final_rows", "per_record", "run", "start",
+    "Attachment", "EmbeddedCluster", "KafkaSink", "KafkaStreams", "KafkaTopic", "Pipeline", "SparkTarget",
+    "StartOptions", "attach", "emits", "final_rows", "per_record", "run", "start",
 }  # fmt: skip
 WITHOUT_PYSPARK = """
 import sys

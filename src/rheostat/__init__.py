@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     )
     from rheostat.spark.cluster.embedded import EmbeddedCluster
     from rheostat.spark.cluster.node import Node
+    from rheostat.spark.kafka.stream_topics import KafkaStreams
     from rheostat.spark.kafka.topic import KafkaTopic
     from rheostat.spark.query.per_record.record_function import per_record
     from rheostat.spark.query.sinks import KafkaSink
@@ -90,6 +91,7 @@ _SPARK_HOMES = {
     "pipeline": ("Pipeline", "StartOptions", "run", "start"),
     "spark.cluster.embedded": ("EmbeddedCluster",),
     "spark.cluster.node": ("Node",),
+    "spark.kafka.stream_topics": ("KafkaStreams",),
     "spark.kafka.topic": ("KafkaTopic",),
     "spark.query.sinks": ("KafkaSink",),
     "spark.query.user_functions": ("emits", "final_rows"),
@@ -116,6 +118,7 @@ __all__ = [
     "Hold",
     "Journal",
     "KafkaSink",
+    "KafkaStreams",
     "KafkaTopic",
     "Latency",
     "Location",

@@ -33,6 +33,7 @@ from rheostat.snapshot import Snapshot
 from rheostat.spark.cluster.address import ClusterAddress
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.kafka.connector import connector_settings
+from rheostat.spark.kafka.stream_topics import KafkaStreams, streams_of
 from rheostat.spark.kafka.topic import PREFIX
 from rheostat.spark.query.run_directory import RunDirectory
 from rheostat.spark.query.runtime import Runtime
@@ -64,6 +65,7 @@ class StartOptions(TypedDict, total=False):
     plan: Plan | None
     directory: Path | str
     sinks: Mapping[str, Sink | Path | str] | None
+    streams: KafkaStreams | str | None
     on: SparkPlace | None
     loop: LoopOptions | None
     listeners: Sequence[Listener]
@@ -147,6 +149,7 @@ def start(
     plan: Plan | None = None,
     directory: Path | str = "rheostat-run",
     sinks: Mapping[str, Sink | Path | str] | None = None,
+    streams: KafkaStreams | str | None = None,
     on: SparkPlace | None = None,
     loop: LoopOptions | None = None,
     listeners: Sequence[Listener] = (),
@@ -158,11 +161,14 @@ def start(
     or a budget's total to aim at: without either, name another policy.
     It runs `on` a Spark session, a master's URL, a cluster, or a `SparkTarget` with settings and nodes. `plan` is what
     it starts with, e.g. `Plan.initial(topology, 2)`, unless the journal in `directory` has a newer one. Results go to
-    `sinks`, by operator; by default to files in `directory`. The journal there keeps the last snapshots, a day of them
-    at one a second. `loop` has the times of the control loop; by default it turns every second. `dashboard` serves a
-    page of the run, at "HOST:PORT" or, with True, on this machine: the pipeline's `dashboard` has its address.
+    `sinks`, by operator; by default to files in `directory`. So do the streams between operators, unless `streams`
+    names Kafka topics for them ("kafka:PREFIX@BROKERS", or `KafkaStreams`). The journal there keeps the last snapshots,
+    a day of them at one a second. `loop` has the times of the control loop; by default it turns every second.
+    `dashboard` serves a page of the run, at "HOST:PORT" or, with True, on this machine: the pipeline's `dashboard` has
+    its address.
     """
-    target, address = _with_connector(as_target(on), topology, sinks or {}), address_of(dashboard)
+    topics = streams_of(streams) if isinstance(streams, str) else streams
+    target, address = _with_connector(as_target(on), topology, sinks or {}, topics), address_of(dashboard)
     goal = Goal(topology, _slas(sla), budget or Budget())
     decider = make_policy(policy, goal, options)
     first = plan or Plan.initial(topology, {name: goal.budget.minimum(name) for name in topology.operators})
@@ -181,6 +187,7 @@ def start(
                 planned,
                 run_directory,
                 sinks=sinks,
+                streams=topics,
                 nodes=target.nodes,
                 known_nodes=target.known_nodes,
                 budget=goal.budget,
@@ -213,12 +220,14 @@ def run(topology: Topology, *, for_: Duration | None = None, **options: Unpack[S
     pipeline.check_all_ran()
 
 
-def _with_connector(target: SparkTarget, topology: Topology, sinks: Mapping[str, Sink | Path | str]) -> SparkTarget:
-    """`target`, with Spark's connector in a new session if a source or a sink is a Kafka topic."""
+def _with_connector(
+    target: SparkTarget, topology: Topology, sinks: Mapping[str, Sink | Path | str], streams: KafkaStreams | None
+) -> SparkTarget:
+    """`target`, with Spark's connector in a new session if a source, a sink or a stream is a Kafka topic."""
     topics = [name for name, sink in sinks.items() if isinstance(sink, KafkaSink) or str(sink).startswith(PREFIX)]
     if topics:
         _LOG.info("the results of %s go to Kafka at least once: a repeated batch is written again", ", ".join(topics))
-    if target.session is not None or not (topics or topics_of(topology)):
+    if target.session is not None or not (topics or topics_of(topology) or streams):
         return target
     return replace(target, settings={**target.settings, **connector_settings(target.settings)})
 

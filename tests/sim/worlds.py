@@ -83,7 +83,7 @@ def cluster_models(draw, loses: bool) -> ClusterModel:
         stop=draw(st.sampled_from([0, 1])),
         activate=draw(st.sampled_from([0, 0.5])),
         move_delay=draw(st.sampled_from([0, 0.05, 2])),
-        pause=draw(st.sampled_from(["substream", "executors", "barrier", "topology"])),
+        pause=draw(st.sampled_from(["substream", "executors", "drain", "barrier", "topology"])),
         restart=draw(st.sampled_from([None, None, 1])),
         restart_loses=loses and draw(st.booleans()),
         pause_on_add=draw(st.sampled_from([0, 0.5])),
@@ -236,7 +236,7 @@ def _check_substreams(plant: SimPlant) -> None:
     for index, substream in enumerate(state.substreams[: _substreams(plant)]):
         assert substream.owner in members
         is_moving = cluster.moves.under_way(index)
-        assert substream.held == is_moving or (is_moving and plant.model.cluster.pause == "barrier")
+        assert substream.held == is_moving or (is_moving and plant.model.cluster.pause in ("drain", "barrier"))
         assert substream.serving in (-1, substream.owner)
         assert substream.held or substream.held_head == -1
 

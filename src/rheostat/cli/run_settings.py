@@ -69,6 +69,9 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     packages: Annotated[
         list[str], _said("Maven packages that Spark loads", "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.0")
     ] = []
+    streams: Annotated[
+        str | None, _said("Kafka topics for the streams between operators, instead of files", "kafka:words@broker:9092")
+    ] = None
     options: Annotated[dict[str, Any], _said("options of the policy", {"smoothing": "alpha:0.8"})] = {}
     sources: Annotated[
         dict[str, str], _said("Kafka topics that are read instead, by source", {"sentences": "kafka:lines@broker:9092"})

@@ -174,9 +174,9 @@ class ClusterModel(Spec, frozen=True):
     `cost_while_starting` times as much beside their work.
     Moving substreams takes `move_delay` plus their state over `bandwidth` (bytes/s); meanwhile the `substream`s
     themselves, both `executors`, or the whole `topology` pause. With a `barrier` all executors of the operator do what
-    they have, wait for the slowest, and pause until the substreams have moved, as Flink's do. `pause_on_add` and
-    `pause_on_remove` stop the topology when it scales; `restart`, if given, for every change except that of a grouping,
-    as Storm does.
+    they have, wait for the slowest, and pause until the substreams have moved; with `drain` only the two executors do,
+    as StreamSwitch's on Flink. `pause_on_add` and `pause_on_remove` stop the topology when it scales; `restart`, if
+    given, for every change except that of a grouping, as Storm does.
     With `restart_loses`, records that wait at the changed operators are lost, unless they can be read again (batches).
     Between micro-batches the new executor loads the state of substreams at the beginning of its next batch.
     A share `odd_share` of executors has speed `odd_speed` instead of 1. Records sent between processes and nodes
@@ -196,7 +196,7 @@ class ClusterModel(Spec, frozen=True):
     stop: Duration = 0
     move_delay: Duration = "50ms"
     bandwidth: Positive = 1e8
-    pause: Literal["substream", "executors", "barrier", "topology"] = "substream"
+    pause: Literal["substream", "executors", "drain", "barrier", "topology"] = "substream"
     pause_on_add: Duration = 0
     pause_on_remove: Duration = 0
     restart: Duration | None = None

@@ -18,6 +18,7 @@ from rheostat.spark.act.execute import Execution
 from rheostat.spark.act.executor_pools import NoExecutors, ProfilePools, has_executors
 from rheostat.spark.act.reconciler import Reconciler
 from rheostat.spark.cluster.status import NodeStatus
+from rheostat.spark.kafka.stream_topics import KafkaStreams
 from rheostat.spark.observe.application_meter import ApplicationMeter
 from rheostat.spark.observe.meter import SparkMeter
 from rheostat.spark.observe.node_usage import NodeUsage
@@ -30,6 +31,7 @@ from rheostat.spark.query.runtime import Runtime
 from rheostat.spark.query.sinks import Sink
 from rheostat.spark.state.query_groups import QueryGroups
 from rheostat.spark.state.spark_state import SparkState
+from rheostat.spark.streams.topic_streams import TopicStreams
 from rheostat.topology import Topology
 
 
@@ -48,6 +50,7 @@ def topology_plant(
     directory: RunDirectory,
     *,
     sinks: Mapping[str, Sink | Path | str] | None = None,
+    streams: KafkaStreams | None = None,
     nodes: Mapping[str, str] | None = None,
     known_nodes: Sequence[NodeStatus] = (),
     budget: Budget | None = None,
@@ -55,8 +58,9 @@ def topology_plant(
 ) -> Iterator[TopologyPlant]:
     """Run `topology` as `plan` says until the block ends. What the cluster has too little room for is refused.
 
-    `nodes` pins pools to nodes, by operator. `known_nodes` are those of a cluster of our own. `base` is the last
-    snapshot of an earlier run: counters continue from there.
+    `streams` are Kafka topics for the streams between operators, which are files otherwise. `nodes` pins pools to
+    nodes, by operator. `known_nodes` are those of a cluster of our own. `base` is the last snapshot of an earlier run:
+    counters continue from there.
     """
     groups, clock = QueryGroups(directory.queries), WallClock()
     with ExitStack() as ending:
@@ -75,7 +79,10 @@ def topology_plant(
         else:
             pools = NoExecutors(topology, plan)
         state = SparkState(pools.book, pools.placement, groups)
-        runtime = Runtime(topology, spark, directory, sinks=sinks, placement=state.placement, groups=groups)
+        kind = None if streams is None else TopicStreams(streams, directory.streams)
+        runtime = Runtime(
+            topology, spark, directory, sinks=sinks, streams=kind, placement=state.placement, groups=groups
+        )
         reconciler = Reconciler(state, pools, Execution(pools.actuators(runtime)), pools.rules, clock, plan)
         usage = NodeUsage({n.host: n.name for n in known_nodes}, {n.host: n.cores for n in known_nodes})
         meter = SparkMeter(state, operator_meters(runtime, base), StatusStore(spark), usage, clock, base)

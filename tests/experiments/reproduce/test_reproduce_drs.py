@@ -5,9 +5,9 @@ import math
 import pytest
 
 from rheostat.experiments.reproduce.drs.applications import (
-    FEATURES,
-    FEW_LOGOS_S,
-    MANY_LOGOS_S,
+    FEW_LOGOS,
+    MANY_LOGOS,
+    Detection,
     logo_detection,
     pattern_detection,
 )
@@ -39,23 +39,23 @@ def _solved(routing, external):
     return rates
 
 
-def vld(services_s: tuple[float, ...], fps: float) -> Network:
-    return network(logo_detection((1, 1, 1), fps=fps, services_s=services_s, duration="1m"), fps)
+def vld(detection: Detection, fps: float) -> Network:
+    return network(logo_detection((1, 1, 1), fps=fps, detection=detection, duration="1m"), fps)
 
 
 def test_the_model_recommends_the_papers_allocations_for_the_chosen_rates() -> None:
-    assert assign_processors(vld(MANY_LOGOS_S, 13.0), 22).executors == VLD.recommended
+    assert assign_processors(vld(MANY_LOGOS, 13.0), 22).executors == VLD.recommended
     fpd = network(pattern_detection((1, 1, 1), duration="1m"), 320.0)
     assert assign_processors(fpd, 22).executors == FPD.recommended
 
 
 @pytest.mark.parametrize("fps", [5.0, 6.0])
 def test_at_seven_executors_the_two_models_choose_as_in_the_paper(fps: float) -> None:
-    plain = vld(FEW_LOGOS_S, fps)
+    plain = vld(FEW_LOGOS, fps)
     assert assign_processors(plain, 7).executors == (3, 3, 1)
     bulky = [
         Station(s.name, GIGk(s.model.arrival_rate, s.model.service_rate, scv, 1.0))  # type: ignore[attr-defined]
-        for s, scv in zip(plain.stations, (0.0, float(FEATURES), 1.0), strict=True)
+        for s, scv in zip(plain.stations, (0.0, float(FEW_LOGOS.features), 1.0), strict=True)
     ]
     assert assign_processors(Network(tuple(bulky), fps), 7).executors == (2, 4, 1)
 
@@ -75,7 +75,7 @@ def test_estimate_and_measurement_are_compared_over_allocations() -> None:
 
 
 def test_a_turn_log_has_the_latencies_sizes_and_actions_of_a_run() -> None:
-    scenario = logo_detection((8, 12, 2), fps=13.0, services_s=MANY_LOGOS_S, duration="4m")
+    scenario = logo_detection((8, 12, 2), fps=13.0, detection=MANY_LOGOS, duration="4m")
     result, log = simulate_with_log(Case(scenario, "drs", OPTIONS | {"smoothing": "none", "t_ra": "2m"}), seed=1)
     assert log.times_s() == [0.0, 60.0, 120.0, 180.0, 240.0]
     assert math.isnan(log.latencies_s()[0])
@@ -86,11 +86,11 @@ def test_a_turn_log_has_the_latencies_sizes_and_actions_of_a_run() -> None:
     assert minute == 2
     assert sum(sizes) == 22
     assert first_after(log, 0, 4) == 2
-    assert estimate_s(scenario, log, OPTIONS) > 0.9 * sum(MANY_LOGOS_S[:1])
+    assert estimate_s(scenario, log, OPTIONS) > 0.9 * MANY_LOGOS.extract_s
 
 
 def test_rates_change_when_the_paper_says() -> None:
-    scenario = logo_detection((3, 5, 1), fps=LONG.load(), services_s=FEW_LOGOS_S, duration="45m")
+    scenario = logo_detection((3, 5, 1), fps=LONG.load(), detection=FEW_LOGOS, duration="45m")
     load = scenario.model.source("frames").load
     assert [load.rate_at(60 * minute) for minute in (5, 7, 22, 35)] == [6, 12, 6, 18]
 

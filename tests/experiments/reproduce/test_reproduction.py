@@ -112,7 +112,7 @@ def test_claims_that_were_fitted_are_not_counted_and_those_of_a_paper_are_summed
         write_docs(tmp_path, small, small.reproductions[name], replace(result(), claims=claims), EFFORT)
     index = (tmp_path / "reproduction.md").read_text()
     assert "what ink-fig2 shows | 1 of 2 | 1 |" in index
-    assert "| On ink | 2 of 4 | 50% |" in index
+    assert "| On ink | – | 2 of 4 (50%) |" in index
     assert "On oak" not in index
 
 

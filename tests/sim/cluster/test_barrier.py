@@ -1,4 +1,4 @@
-"""Moves at a barrier: all executors of the operator do what they have, wait for the slowest, and pause for the move."""
+"""Moves at a barrier: all executors of an operator, or only two, do what they have, wait for the slowest and pause."""
 
 import pytest
 from plants import drained, executor_row, fixed, keyed, plant
@@ -14,12 +14,12 @@ LOAD = Step([(0, 60.0), (1.0, 6.0), (9.0, 0.0)])
 """Twice what three executors can do until the barrier, so that each has a queue, and little afterwards."""
 
 
-def moving(transfers, **cluster):
+def moving(transfers, pause="barrier", **cluster):
     it = plant(
         keyed(6),
         fixed(SERVICE_S, executors=3),
         rate=LOAD,
-        cluster=ClusterModel(move_delay=MOVE_S, pause="barrier", **cluster),
+        cluster=ClusterModel(move_delay=MOVE_S, pause=pause, **cluster),
     )
     it.cluster.advance(START_S)
     plan = Plan.initial(it.topology, 3).after(Move(operator="op", reason="test", transfers=transfers))
@@ -81,6 +81,37 @@ def test_a_barrier_does_not_wait_for_an_executor_that_fails_and_nothing_is_lost(
     world = it.cluster.state.world[0]
     assert world.disorder == world.overlap == world.lost == 0
     assert world.entered == world.left > 60
+
+
+def test_two_drain_and_pause_while_the_others_go_on():
+    it, plan = moving((Transfer((0,), 0, 1),), pause="drain")
+    ends_s = [done_at(it, number) for number in range(2)]
+    it.apply(plan)
+    it.cluster.advance(max(ends_s) + 1e-6)
+    before = completed(it)
+    it.cluster.advance(max(ends_s) + MOVE_S - 1e-6)
+    after = completed(it)
+    assert after[:2] == before[:2]
+    assert after[2] > before[2]
+    it.cluster.advance(max(ends_s) + MOVE_S + 1e-6)
+    assert it.observe().substreams[0].executor == 1
+    assert it.cluster.switching_executor_s == pytest.approx(2 * it.cluster.switching_s)
+    assert drained(it, 30.0)
+    assert it.cluster.state.world[0].disorder == it.cluster.state.world[0].overlap == 0
+
+
+def test_a_move_of_an_executor_that_drains_waits_in_line():
+    it, plan = moving((Transfer((0,), 0, 1), Transfer((4, 5), 2, 0)), pause="drain")
+    it.apply(plan)
+    first_s = max(done_at(it, number) for number in range(2)) + MOVE_S
+    it.cluster.advance(first_s + 1e-6)
+    assert [substream.executor for substream in it.observe().substreams][:1] == [1]
+    assert it.cluster.switching_events == 1
+    it.cluster.advance(first_s + 20.0)
+    assert [substream.executor for substream in it.observe().substreams] == [1, 0, 1, 1, 0, 0]
+    assert it.cluster.switching_events == 2
+    assert drained(it, 40.0)
+    assert it.cluster.state.world[0].disorder == it.cluster.state.world[0].overlap == 0
 
 
 def test_an_idle_operator_moves_at_once():

@@ -2,7 +2,7 @@ import pytest
 
 from rheostat.errors import ConfigError
 from rheostat.spark.kafka.topic import KafkaTopic, topic_of
-from rheostat.spark.streams.topic_source import even_parts
+from rheostat.spark.streams.topic_records import even_parts
 
 
 def test_a_topic_in_words():

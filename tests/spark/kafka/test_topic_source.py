@@ -10,11 +10,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from rheostat.errors import PlantError, TopologyError
+from rheostat.spark.kafka.stream_topics import KafkaStreams
 from rheostat.spark.kafka.topic import KafkaTopic
 from rheostat.spark.query.failure import QueryError
 from rheostat.spark.query.run_directory import RunDirectory
 from rheostat.spark.query.runtime import Runtime
 from rheostat.spark.query.unit import units_of
+from rheostat.spark.streams.topic_streams import TopicStreams
 from rheostat.topology import Operator, Source, Topology
 
 pytestmark = pytest.mark.spark
@@ -69,26 +71,33 @@ def counted(results) -> Counter[str]:
 
 
 @pytest.mark.slow
-def test_words_of_a_topic_are_counted_into_another_through_a_restart(start, new_topic, eventually):
+@pytest.mark.parametrize("between", ["files", "topics"])
+def test_words_of_a_topic_are_counted_into_another_through_a_restart(start, new_topic, eventually, tmp_path, between):
     lines, results = new_topic(2), new_topic(1)
+
+    def streams() -> TopicStreams | None:
+        topics = KafkaStreams(f"words-{lines.name}", lines.servers, partitions=2)
+        return None if between == "files" else TopicStreams(topics, tmp_path / "run" / "streams")
+
     topology, sinks = word_count(lines), {"count": f"kafka:{results.name}@{results.servers}"}
     assert [unit.name for unit in units_of(topology)] == ["split", "count"], "nothing copies the topic"
     lines.write(FIRST.splitlines())
-    first = start(topology, sinks=sinks)
+    first = start(topology, sinks=sinks, streams=streams())
     eventually(lambda: counted(results).total() == 10 or None, "the first words")
     [stream] = first.waiting("split").values()
     assert sum(arrival.rows for arrival in stream or ()) == 0
     first.stop()
     lines.write([MORE] * 3)
-    second = start(topology, sinks=sinks)
+    second = start(topology, sinks=sinks, streams=streams())
     expected = Counter([*FIRST.split(), *(3 * MORE.split())])
     eventually(lambda: counted(results) == expected or None, "all words once")
     rows = sum(record.row_count for record in second.batches("split"))
     assert rows == 3, "it went on where it had stopped"
     assert sum(lines.end_offsets().values()) == 5
-    latency = second.batches("split")[-1].latency
-    assert latency is not None
-    assert latency.mean_s > 0
+    for operator in ("split", "count"):
+        latency = second.batches(operator)[-1].latency
+        assert latency is not None
+        assert latency.mean_s > 0
 
 
 @pytest.mark.slow

@@ -87,6 +87,12 @@ def run_application(
             metavar="KEY=VALUE", help="Option of Spark's Kafka connector, e.g. minPartitions=8; can be repeated."
         ),
     ] = None,
+    streams: Annotated[
+        str | None,
+        typer.Option(
+            metavar="kafka:PREFIX@BROKERS", help="Kafka topics for the streams between operators, instead of files."
+        ),
+    ] = None,
     sink: Annotated[
         list[str] | None,
         typer.Option(metavar="OPERATOR=SINK", help=f"Where results go: {SINK_FORMS}; can be repeated."),
@@ -139,6 +145,7 @@ def run_application(
         "log_format": log_format,
         "packages": None if packages is None else [name.strip() for name in packages.split(",") if name.strip()],
         "options": parse_policy_options(option),
+        "streams": streams,
         "sources": _parse_sources(source),
         "kafka": parse_pairs(kafka_option, "--kafka-option", "minPartitions=8"),
         "sinks": parse_pairs(sink, "--sink", "count=json:results"),
@@ -178,11 +185,13 @@ def _run(settings: RunSettings) -> NoReturn:
     folder = None if settings.cluster is None else Path(settings.cluster)
     check_target(settings.master, folder)
     from rheostat.pipeline import start
+    from rheostat.spark.kafka.stream_topics import streams_of
     from rheostat.spark.query.sinks import checked_sinks
     from rheostat.spark.query.unit import units_of
     from rheostat.spark.target import SparkTarget
 
     sinks = checked_sinks(settings.sinks, units_of(topology), settings.kafka)
+    streams = None if settings.streams is None else streams_of(settings.streams, settings.kafka)
     history, console = RunHistory(), Console(stderr=settings.log_format == "json")
     if settings.log_format == "json":
         log_as_json()
@@ -205,6 +214,7 @@ def _run(settings: RunSettings) -> NoReturn:
                     plan=plan,
                     directory=settings.dir,
                     sinks=sinks,
+                    streams=streams,
                     on=SparkTarget(master=settings.master, cluster=cluster, settings=settings.spark_settings),
                     loop=loop,
                     listeners=listeners,

@@ -1,6 +1,7 @@
 """Substream moves: substreams go to another executor with their state, and pause meanwhile."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,15 @@ class _Group(NamedTuple):
     duration_s: float
 
 
+@dataclass(eq=False)
+class _Barrier:
+    """Executors that come to a barrier, and the groups that move when the last of them is there."""
+
+    executors: list[SimExecutor]
+    groups: list[_Group]
+    is_open: bool = True
+
+
 class SubstreamMoves:
     """Starts moves and keeps those under way, by substream."""
 
@@ -30,7 +40,8 @@ class SubstreamMoves:
         self._simulation = simulation
         self._pauses = pauses
         self._targets: dict[int, SimExecutor] = {}
-        self._at_barrier: dict[OperatorName, list[_Group]] = {}
+        self._barriers: list[_Barrier] = []
+        self._in_line: list[tuple[_Group, list[SimExecutor]]] = []
 
     def under_way(self, substream: int) -> bool:
         return substream in self._targets
@@ -52,8 +63,9 @@ class SubstreamMoves:
         source, duration_s = self._owner(moved[0]), self._duration_s(operator, moved)
         if self._simulation.row(operator).mode == MICRO_BATCH:
             self._move_between_batches(moved, source, target, duration_s)
-        elif self._simulation.model.cluster.pause == "barrier":
-            self._move_at_barrier(operator, _Group(moved, target, duration_s), source)
+        elif self._simulation.model.cluster.pause in ("barrier", "drain"):
+            self._targets.update(dict.fromkeys(moved, target))
+            self._move_at_barrier(_Group(moved, target, duration_s), self._paused(source, target))
         else:
             self._move_between_queues(moved, source, target, duration_s)
 
@@ -103,30 +115,43 @@ class SubstreamMoves:
 
         simulation.timers.at(simulation.now_s + duration_s, finish)
 
-    def _move_at_barrier(self, operator: OperatorName, group: _Group, source: SimExecutor) -> None:
-        """Move when all executors of the operator have come to a barrier; moves until then use the same barrier."""
-        simulation = self._simulation
-        self._targets.update(dict.fromkeys(group.substreams, group.target))
-        if operator in self._at_barrier:
-            self._at_barrier[operator].append(group)
+    def _move_at_barrier(self, group: _Group, executors: list[SimExecutor]) -> None:
+        """Move when all of `executors` have come to a barrier; moves among them until then use the same barrier.
+
+        A move that needs some of them while they are at it waits in line.
+        """
+        for barrier in self._barriers:
+            if barrier.is_open and all(executor in barrier.executors for executor in executors):
+                barrier.groups.append(group)
+                return
+        if any(executor in barrier.executors for barrier in self._barriers for executor in executors):
+            self._in_line.append((group, executors))
             return
-        self._at_barrier[operator] = [group]
+        simulation, barrier = self._simulation, _Barrier(executors, [group])
+        self._barriers.append(barrier)
         begun_s = simulation.now_s
 
-        def move(executors: Sequence[SimExecutor]) -> None:
-            groups = self._at_barrier.pop(operator)
-            for substream in (each for group in groups for each in group.substreams):
+        def move(present: Sequence[SimExecutor]) -> None:
+            barrier.is_open = False
+            for substream in (each for group in barrier.groups for each in group.substreams):
                 simulation.command(HOLD, substream)
 
             def finish() -> None:
-                for group in groups:
+                for group in barrier.groups:
                     self._give(group.substreams, group.target)
-                self._pauses.resume(executors)
-                self._note(simulation.now_s - begun_s, executors=len(executors))
+                self._pauses.resume(present)
+                self._note(simulation.now_s - begun_s, executors=len(present))
+                self._barriers.remove(barrier)
+                self._start_in_line()
 
-            simulation.timers.at(simulation.now_s + max(group.duration_s for group in groups), finish)
+            simulation.timers.at(simulation.now_s + max(group.duration_s for group in barrier.groups), finish)
 
-        align(simulation, self._pauses, simulation.registry.serving(source.pool), move)
+        align(simulation, self._pauses, executors, move)
+
+    def _start_in_line(self) -> None:
+        waiting, self._in_line = self._in_line, []
+        for group, executors in waiting:
+            self._move_at_barrier(group, executors)
 
     def _give(self, substreams: Sequence[int], target: SimExecutor) -> None:
         for substream in substreams:
@@ -144,7 +169,7 @@ class SubstreamMoves:
                 return list(self._simulation.registry.members.values())
             case "barrier":
                 return self._simulation.registry.serving(source.pool)
-            case "executors":
+            case "executors" | "drain":
                 return [source, target]
         return []
 

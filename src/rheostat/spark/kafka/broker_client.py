@@ -4,18 +4,23 @@ Records never pass here: only offsets, and the time stamps of single records.
 """
 
 import json
+import logging
 import re
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from py4j.java_gateway import JavaMember
+from py4j.protocol import STATIC_PREFIX
 from pyspark.sql import SparkSession
 
 from rheostat.errors import PlantError
 from rheostat.spark.kafka.connector import default_connector
 
+_LOG = logging.getLogger(__name__)
 _BYTES = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+_DELETED_RECORDS = "org.apache.kafka.clients.admin.RecordsToDelete"
 _ANSWER_MS = 3000
 _OURS = {
     "key.deserializer": _BYTES,
@@ -26,9 +31,23 @@ _OURS = {
     "request.timeout.ms": str(_ANSWER_MS),
     "max.poll.records": "1",
     "reconnect.backoff.max.ms": "1000",
+    "metadata.max.age.ms": "1000",  # a topic may get partitions
 }
+PATIENCE_S = 120.0
+"""How long a run waits for a broker: as long as Spark's connector for a record."""
+
+START_PATIENCE_S = 30.0
+"""How long it waits at its start, when there may be nobody at the address at all."""
+
+_TOPIC_TIMEOUT_S = 10.0
 _OFFSET = re.compile(r"([A-Za-z0-9._-]+)-(\d+)=(\d+)")
 _MS = 1e-3
+
+T = TypeVar("T")
+
+
+class BrokerAwayError(PlantError):
+    """The broker does not answer. It may later."""
 
 
 class TopicPartition(NamedTuple):
@@ -58,7 +77,8 @@ class TopicReading:
 class BrokerClient:
     """Asks the broker that `options` name: those of Spark's connector, of which the `kafka.*` ones count.
 
-    Not for several threads at once. A question that the broker does not answer in three seconds is a `PlantError`.
+    Not for several threads at once. A question that the broker does not answer in three seconds is a
+    `BrokerAwayError`.
     """
 
     def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
@@ -68,10 +88,9 @@ class BrokerClient:
                 f"this session has no Kafka connector: start it with the package {default_connector()}, or with jars"
             )
         self._jvm = jvm
-        self._settings = jvm.java.util.HashMap()
+        self._gateway_client: Any = spark.sparkContext._gateway._gateway_client  # type: ignore[union-attr]
         given = {key.removeprefix("kafka."): value for key, value in options.items() if key.startswith("kafka.")}
-        for key, value in {**given, **_OURS}.items():
-            self._settings.put(key, value)
+        self._settings = self._java_map({**given, **_OURS})
         self._servers = given.get("bootstrap.servers", "")
         self._consumer: Any = None
         self._admin: Any = None
@@ -86,6 +105,42 @@ class BrokerClient:
         first = self._ask(lambda consumer: consumer.beginningOffsets(asked).toString())
         ids = {topic: self._topic_id(topic) for topic in topics} if with_ids else {}
         return TopicReading(time_s, _parsed(first), _parsed(end), ids)
+
+    def make(self, topic: str, partitions: int, settings: Mapping[str, str]) -> None:
+        """Make `topic`, with as many replicas as is usual at the broker, unless it is there."""
+        if self._ask(lambda consumer: consumer.partitionsFor(topic).size()):
+            return
+        optional = self._jvm.java.util.Optional
+        new = self._jvm.org.apache.kafka.clients.admin.NewTopic(topic, optional.of(partitions), optional.empty())
+        topics = self._jvm.java.util.ArrayList()
+        topics.add(new.configs(self._java_map(settings)))
+        self._ask_admin(lambda admin: admin.createTopics(topics).all().get())
+        deadline_s = time.monotonic() + _TOPIC_TIMEOUT_S
+        while not self._ask(lambda consumer: consumer.partitionsFor(topic).size()) and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+
+    def delete_before(self, position: Offsets) -> None:
+        """Have the records before `position` deleted; does not wait for it."""
+        # There are two methods of this name, and Py4J may take the wrong one to find out whether it is static.
+        before_offset = JavaMember("beforeOffset", None, f"{STATIC_PREFIX}{_DELETED_RECORDS}", self._gateway_client)
+        partitions = self._java_list(position)
+        before = {partitions.get(index): before_offset(end) for index, end in enumerate(position.values())}
+        self._ask_admin(lambda admin: admin.deleteRecords(self._java_map(before)))
+
+    def patiently(self, ask: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
+        """What `ask` gets from the broker. While that does not answer, it is asked again, for up to `patience_s`."""
+        deadline_s, is_told = time.monotonic() + patience_s, False
+        while True:
+            try:
+                return ask()
+            except BrokerAwayError:
+                if time.monotonic() > deadline_s:
+                    raise
+                if not is_told:
+                    _LOG.warning(
+                        "the Kafka broker at %s does not answer: waiting up to %.0f s", self._servers, patience_s
+                    )
+                is_told = True
 
     def time_of(self, partition: TopicPartition, offset: int) -> float | None:
         """The time stamp of the first record from `offset` on, in seconds since the epoch; None if there is none."""
@@ -115,14 +170,10 @@ class BrokerClient:
     def _topic_id(self, topic: str) -> str:
         names = self._jvm.java.util.ArrayList()
         names.add(topic)
-        try:
-            if self._admin is None:
-                self._admin = self._jvm.org.apache.kafka.clients.admin.Admin.create(self._settings)
-            return str(self._admin.describeTopics(names).allTopicNames().get().get(topic).topicId().toString())
-        except Exception as error:
-            raise self._problem(error) from None
+        described = self._ask_admin(lambda admin: admin.describeTopics(names).allTopicNames().get())
+        return str(described.get(topic).topicId().toString())
 
-    def _ask(self, question: Any) -> Any:
+    def _ask(self, question: Callable[[Any], Any]) -> Any:
         try:
             if self._consumer is None:
                 self._consumer = self._jvm.org.apache.kafka.clients.consumer.KafkaConsumer(self._settings)
@@ -130,11 +181,27 @@ class BrokerClient:
         except Exception as error:
             raise self._problem(error) from None
 
+    def _ask_admin(self, question: Callable[[Any], Any]) -> Any:
+        try:
+            if self._admin is None:
+                self._admin = self._jvm.org.apache.kafka.clients.admin.Admin.create(self._settings)
+            return question(self._admin)
+        except Exception as error:
+            raise self._problem(error) from None
+
     def _problem(self, error: Exception) -> PlantError:
         """In one line. Kafka's own messages have no values of options in them."""
         java = getattr(error, "java_exception", None)
-        said = str(error if java is None else java.toString()).strip().partition("\n")[0]
-        return PlantError(f"the Kafka broker at {self._servers} does not answer: {said[:300]}")
+        said = str(error if java is None else java.toString()).strip().partition("\n")[0][:300]
+        if "TimeoutException" in said:
+            return BrokerAwayError(f"the Kafka broker at {self._servers} does not answer: {said}")
+        return PlantError(f"the Kafka broker at {self._servers} cannot be used: {said}")
+
+    def _java_map(self, items: Mapping[Any, Any]) -> Any:
+        mapped = self._jvm.java.util.HashMap()
+        for key, value in items.items():
+            mapped.put(key, value)
+        return mapped
 
     def _java_list(self, partitions: Iterable[TopicPartition]) -> Any:
         listed = self._jvm.java.util.ArrayList()

@@ -56,6 +56,7 @@ class QueryBuilder:
 
     def close(self) -> None:
         """Ask the brokers of topics no more."""
+        self._kind.close()
         for topic in self._topics.values():
             topic.close()
 

@@ -16,11 +16,13 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from rheostat.errors import PlantError
 from rheostat.spark.streams.batch_admission import BatchAdmission
 from rheostat.spark.streams.entry_times import ENTRY, EntryTimes
 from rheostat.spark.streams.file_statistics import file_statistics
 from rheostat.spark.streams.jvm_objects import java_frame
 from rheostat.spark.streams.log_reader import LogReader, ReadRows, Retention
+from rheostat.spark.streams.offset_log import is_in_topic
 from rheostat.spark.streams.parquet_files import FileReader, file_sink
 from rheostat.spark.streams.sink_log import SinkLog
 from rheostat.spark.streams.stream import Arrival, SpreadRows
@@ -46,8 +48,15 @@ class FileStreams:
 
     def open(self, session: SparkSession, name: str, schema: StructType, readers: Sequence[str]) -> "FileStream":
         folder = self.root / name
+        if is_in_topic(folder):
+            raise PlantError(
+                f"the stream in {folder} is a Kafka topic: go on with the same topics, or use another directory"
+            )
         folder.mkdir(parents=True, exist_ok=True)
         return FileStream(session, folder, schema, readers, self.compression)
+
+    def close(self) -> None:
+        """Nothing is held open."""
 
 
 class FileStream:

@@ -86,3 +86,7 @@ class StreamKind(Protocol):
     def open(self, session: SparkSession, name: str, schema: StructType, readers: Sequence[str]) -> DurableStream:
         """The stream called `name`, new or from an earlier run. Nobody but `readers` will read it."""
         ...
+
+    def close(self) -> None:
+        """No stream is written any more."""
+        ...

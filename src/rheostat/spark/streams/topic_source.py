@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.errors import PlantError
 from rheostat.spark.kafka.broker_client import (
+    START_PATIENCE_S,
     BrokerClient,
     Offsets,
     TopicReading,
@@ -22,11 +23,10 @@ from rheostat.spark.kafka.broker_client import (
 from rheostat.spark.kafka.topic import KafkaTopic
 from rheostat.spark.kafka.topic_watch import TopicWatch
 from rheostat.spark.streams.batch_admission import BatchAdmission
-from rheostat.spark.streams.entry_times import EntryTimes
 from rheostat.spark.streams.log_reader import LogReader, ReadRows, Retention
 from rheostat.spark.streams.offset_log import OffsetEntry, OffsetLog, RowStatistics, TopicIdentity
 from rheostat.spark.streams.stream import Arrival, SpreadRows
-from rheostat.spark.streams.topic_records import STAMPED_RECORDS, records_between, stamped_records
+from rheostat.spark.streams.topic_records import STAMPED_RECORDS, even_parts, records_between, stamped_records
 
 _LOG = logging.getLogger(__name__)
 _READ_EVERY_S = 0.1
@@ -45,7 +45,7 @@ class TopicSource:
         self.schema, self.name = STAMPED_RECORDS, f"topic {topic.name}"
         self._topic = topic
         client = BrokerClient(session, topic.connector_options)
-        reading = client.read([topic.name], with_ids=True)
+        reading = client.patiently(lambda: client.read([topic.name], with_ids=True), START_PATIENCE_S)
         self._log = OffsetLog(folder, TopicIdentity(topic.name, reading.ids[topic.name]))
         self.retention = Retention(readers, self._log.remove)
         self._lock = threading.Lock()
@@ -78,9 +78,7 @@ class TopicSource:
             return self._log.newest
 
     def arrival(self, number: int, output: str | None) -> Arrival:
-        entry = self._log.entry(number)
-        of_all = entry.outputs[""]
-        return Arrival(number, entry.published_s, of_all.rows, 0, entry_times_of(of_all))
+        return self._log.arrival(number, output)
 
     def reader(
         self, session: SparkSession, name: str, output: str | None, spread: SpreadRows, admission: BatchAdmission
@@ -89,7 +87,7 @@ class TopicSource:
 
     def rows(self, session: SparkSession) -> ReadRows:
         def read(after: int, until: int) -> tuple[DataFrame, Sequence[int]]:
-            start, end = self._log.entry(after + 1).start_offsets, self._log.entry(until).end_offsets
+            start, end = self._log.between(after, until)
             records = records_between(session, self._topic.connector_options, start, end)
             sizes = [end[each] - start.get(each, 0) for each in end]
             return stamped_records(records), even_parts(sizes, self._topic.min_partitions)
@@ -98,19 +96,13 @@ class TopicSource:
 
     def _position(self, reading: TopicReading) -> Offsets:
         """Where the next entry starts: behind the last one, in a new topic or partition with the first record."""
+        self._log.check(reading)
         last = {} if self._log.last is None else self._log.last.end_offsets
-        self._check(last, reading)
+        self._check_loss(last, reading)
         return {each: max(last.get(each, 0), reading.first.get(each, 0)) for each in reading.end}
 
-    def _check(self, last: Offsets, reading: TopicReading) -> None:
+    def _check_loss(self, last: Offsets, reading: TopicReading) -> None:
         name = self._topic.name
-        self._log.check(TopicIdentity(name, reading.ids[name]))
-        for each, offset in last.items():
-            if reading.end.get(each, 0) < offset:
-                raise PlantError(
-                    f"partition {each.partition} of topic {name!r} ends at offset {reading.end.get(each, 0)}, and "
-                    f"{offset} was read before: the broker has lost records; start in a new directory"
-                )
         lost = sum(max(0, reading.first.get(each, 0) - offset) for each, offset in last.items())
         if lost and self._topic.fails_on_loss:
             raise PlantError(
@@ -130,21 +122,5 @@ class TopicSource:
             until_s = from_s + (reading.time_s - from_s) * (part + 1) / parts
             since_s = from_s + (reading.time_s - from_s) * part / parts
             count = rows_between(begin, end)
-            seen = RowStatistics(count, count, (since_s + until_s) / 2, since_s, until_s)
+            seen = RowStatistics(count, 0, count, (since_s + until_s) / 2, since_s, until_s)
             yield OffsetEntry(offsets_to_json(begin), offsets_to_json(end), until_s, {"": seen})
-
-
-def entry_times_of(seen: RowStatistics) -> EntryTimes | None:
-    """They are assumed to be spread evenly."""
-    if not seen.known:
-        return None
-    spread_s = seen.last_s - seen.first_s
-    return EntryTimes(seen.rows, seen.known, seen.mean_s, spread_s**2 / 12, (seen.first_s, seen.last_s))
-
-
-def even_parts(sizes: Sequence[int], least: int) -> list[int]:
-    """The sizes of the parts in which Spark's connector reads ranges of these `sizes`, at `least` so many."""
-    total, read = sum(sizes), [size for size in sizes if size]
-    if not read or least <= len(read):
-        return read
-    return [size // parts for size in read for parts in [max(1, round(size / total * least))] for _ in range(parts)]

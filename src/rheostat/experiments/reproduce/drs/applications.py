@@ -1,12 +1,12 @@
 """Applications of the DRS paper: logo detection in videos (VLD) and frequent patterns in tweets (FPD).
 
 The paper states neither rates nor service times. They are chosen so that the model recommends the paper's allocations;
-what is then measured is a result. As on Storm, every executor has its own queue, records are hashed to executors, and
-they cross a network of five machines. The features of a frame arrive in bulk.
+what is then measured is a result. As on Storm, every executor has its own queue, and records cross a network of five
+machines. As in the authors' own topologies, frames, features and tweets are dealt to executors in turn (Storm's shuffle
+grouping), all others are hashed. The features of a frame arrive in bulk.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import Any
 
 from rheostat.experiments.reproduce.sweep import scenario_of
@@ -25,13 +25,24 @@ AS_PUBLISHED: dict[str, Any] = {
 }
 """DRS as published: no margin, no cost of an action, arrivals as measured."""
 
-FEATURES = 8
-"""Feature tuples per frame, emitted all at once."""
+IN_TURN, HASHED = "round-robin", "random"
+"""How a record finds its executor."""
 
-MANY_LOGOS_S = (0.440, 0.06625, 0.002)
-FEW_LOGOS_S = (0.193, 0.038, 0.002)
-"""Mean times to extract a frame, to match a feature tuple, to aggregate one. The first fits 22 executors at 13 frames
-a second, the second fits 7 to 11 executors at 5 to 12 frames a second."""
+
+@dataclass(frozen=True)
+class Detection:
+    """What logo detection does with a frame: mean times to extract its features, to match a tuple of them and to
+    aggregate one, and how many tuples it emits, all at once."""
+
+    extract_s: float
+    match_s: float
+    aggregate_s: float
+    features: int
+
+
+MANY_LOGOS = Detection(0.440, 0.06625, 0.002, features=8)
+FEW_LOGOS = Detection(0.210, 0.080, 0.004, features=4)
+"""The first fits 22 executors at 13 frames a second, the second 7 to 11 executors at 5 to 12 frames a second."""
 
 _TWEETS_PER_S = 320.0
 _PATTERNS, _LOOP, _FOUND = 3.0, 0.05, 0.1
@@ -43,43 +54,48 @@ def logo_detection(
     allocation: Sizes,
     *,
     fps: Any,
-    services_s: tuple[float, ...],
+    detection: Detection,
+    extract_scv: float = 1.0,
     match_scv: float = 1.0,
-    frames: str = "random",
-    match: Mapping[str, Any] = MappingProxyType({}),
+    frames: str = IN_TURN,
+    features: str = IN_TURN,
     **fields: Any,
 ) -> Scenario:
     """VLD: frames → extract → match → aggregate, frames evenly spaced at a rate of `fps` (a load).
 
-    `frames` says how frames find an executor, `match` changes how features are matched.
+    `frames` and `features` say how they find an executor.
     """
-    extract_s, match_s, aggregate_s = services_s
+    count = detection.features
     return _scenario(
         "logo detection",
         [{"name": "frames", "load": fps, "scv": 0}],
         [
-            _operator("extract", "frames", extract_s, selectivity=FEATURES, emission="bulk", bulk=FEATURES)
-            | {"grouping": frames},
-            _operator("match", "extract", match_s, scv=match_scv) | dict(match),
-            _operator("aggregate", "match", aggregate_s),
+            _operator("extract", "frames", detection.extract_s, scv=extract_scv)
+            | {"grouping": frames, "selectivity": count, "emission": "bulk", "bulk": count},
+            _operator("match", "extract", detection.match_s, scv=match_scv) | {"grouping": features},
+            _operator("aggregate", "match", detection.aggregate_s),
         ],
         allocation,
         **fields,
     )
 
 
-def pattern_detection(allocation: Sizes, **fields: Any) -> Scenario:
-    """FPD: tweets enter and leave a window → generate candidates → detect, with a loop to itself → report."""
+def pattern_detection(allocation: Sizes, *, candidates: str = HASHED, **fields: Any) -> Scenario:
+    """FPD: tweets enter and leave a window → generate candidates → detect, with a loop to itself → report.
+
+    `candidates` says how these, and what is found, find an executor.
+    """
     generate_s, detect_s, report_s = _FPD_S
     return _scenario(
         "pattern detection",
         [{"name": name, "load": _TWEETS_PER_S / 2} for name in ("enter", "leave")],
         [
             _operator("generate", "enter", generate_s, selectivity=_PATTERNS, emission="poisson")
-            | {"inputs": ["enter", "leave"]},
+            | {"inputs": ["enter", "leave"], "grouping": IN_TURN},
             _operator("detect", "generate", detect_s)
-            | {"inputs": ["generate", "detect.again"], "outputs": {"again": _LOOP, "found": _FOUND}},
-            _operator("report", "detect.found", report_s),
+            | {"inputs": ["generate", "detect.again"], "outputs": {"again": _LOOP, "found": _FOUND}}
+            | {"grouping": candidates},
+            _operator("report", "detect.found", report_s) | {"grouping": candidates},
         ],
         allocation,
         **fields,
@@ -93,7 +109,7 @@ def varying_fps(low: float, high: float) -> dict[str, Any]:
 
 def _operator(name: str, source: str, mean_s: float, *, scv: float = 1.0, **fields: Any) -> dict[str, Any]:
     service = {"mean": mean_s, "distribution": "lognormal", "scv": scv}
-    return {"name": name, "inputs": [source], "grouping": "random", "service": service, **fields}
+    return {"name": name, "inputs": [source], "grouping": HASHED, "service": service, **fields}
 
 
 def _scenario(name: str, sources: list[Any], operators: list[Any], allocation: Sizes, **fields: Any) -> Scenario:

@@ -11,7 +11,7 @@ from rheostat.experiments.replicate import Mean, mean_of
 from rheostat.experiments.reproduce.drs.applications import (
     AS_PUBLISHED,
     K_MAX,
-    MANY_LOGOS_S,
+    MANY_LOGOS,
     logo_detection,
     pattern_detection,
     varying_fps,
@@ -59,7 +59,8 @@ class PassiveRun:
 
 
 def _vld(allocation: Sizes, **fields: Any) -> Scenario:
-    return logo_detection(allocation, fps=varying_fps(1, 25), services_s=MANY_LOGOS_S, **fields)
+    usual: dict[str, Any] = {"fps": varying_fps(1, 25)}
+    return logo_detection(allocation, detection=MANY_LOGOS, **(usual | fields))
 
 
 VLD = DrsApplication("VLD", (10, 11, 1), ((8, 12, 2), (11, 9, 2)), _vld, minutes=40)

@@ -167,9 +167,8 @@ REPRODUCTIONS = (
         figure="Figures 12 and 13",
         title="executors of different speeds",
         run=run,
-        setting="Switch(0.2) on 1,500 ± 500 records/s with a period of 2 minutes (30 K ± 10 K and 10 minutes in the "
-        "paper), executors of 200/s (4 K in the paper). Each executor is odd with probability β and then α times as "
-        "fast.",
+        setting="Switch(0.2) on 30,000 ± 10,000 records/s with a period of ten minutes, executors of 4,000/s. Each "
+        "executor is odd with probability β and then α times as fast. A run is one period (an hour in the paper).",
         also=("streamswitch-fig13",),
     ),
 )

@@ -113,13 +113,12 @@ def _related(found: Found) -> Claim:
 
 
 _BURST_NOTE = (
-    "A switch waits until the slowest executor of the operator has come to the barrier, then for the state transfer. "
-    "So it takes longer with a larger backlog, as in the paper, where it takes 0.5 s at first and over a second at "
-    "last."
+    "A switch waits until both executors have come to the barrier, then for the state transfer. So it takes longer "
+    "with a larger backlog, as in the paper, where it takes 0.5 s at first and over a second at last."
 )
 _DELAY_NOTE = (
-    "The delay is added to the state transfer, while all executors of the operator wait. What they cannot serve "
-    "meanwhile is in their queues before the next barrier, which makes the next switch longer than the delay."
+    "The delay is added to the state transfer, while both executors wait. What they cannot serve meanwhile is in their "
+    "queues before the next barrier, which makes the next switch longer than the delay."
 )
 
 

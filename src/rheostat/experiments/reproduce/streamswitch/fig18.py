@@ -1,4 +1,4 @@
-"""Figure 18: the two engines, one that pauses the executors of a switch and one that aligns all at a barrier."""
+"""Figure 18: the two engines, one that pauses the executors of a switch and one that aligns them at a barrier first."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,9 @@ from rheostat.experiments.reproduce.streamswitch.workloads import FLINK, SWITCH,
 from rheostat.experiments.reproduce.sweep import Case, sweep
 from rheostat.experiments.result import Result
 
-_ENGINES: dict[str, dict[str, Any]] = {"Samza": {}, "Flink": FLINK}
+_ENGINES: dict[str, dict[str, Any]] = {"Samza": {}, "Flink": FLINK | {"move_delay": "100ms"}}
+"""State moves faster with Flink; the paper does not say by how much."""
+
 _PAPER = {"Samza": (96.28, 8.40), "Flink": (95.24, 8.39)}
 
 
@@ -82,6 +84,7 @@ REPRODUCTIONS = (
         title="two engines",
         run=run,
         setting="Switch(0.2) on the limit orders of figure 5. Samza pauses the two executors of a switch; with Flink "
-        "all executors of the operator wait for the slowest at a barrier.",
+        "they first do what is before the barrier in their queues, and the pause takes 0.1 s instead of 0.3 s, because "
+        "state moves faster there.",
     ),
 )

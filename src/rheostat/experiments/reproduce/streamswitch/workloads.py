@@ -20,8 +20,8 @@ SWITCH: dict[str, Any] = {"l": SLOT_S, "delta": SLOT_S}
 _CLUSTER: dict[str, Any] = {"pause": "executors", "start": "1s", "move_delay": "300ms"}
 """A switch pauses the two executors involved (section 5): Samza."""
 
-FLINK: dict[str, Any] = {"pause": "barrier"}
-"""All executors of the operator come to a barrier for a switch: the paper's second engine."""
+FLINK: dict[str, Any] = {"pause": "drain"}
+"""The two executors involved first do what is before the barrier in their queues (section 5.2): the second engine."""
 
 _MAX_EXECUTORS = 40
 
