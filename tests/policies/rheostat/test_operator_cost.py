@@ -79,6 +79,12 @@ def test_batches_of_equal_rows_are_limited_only_if_they_leave_some_behind(warm, 
     assert warm.is_limited is is_limited
 
 
+def test_between_two_batches_nothing_says_that_they_are_limited(warm):
+    queued = OperatorState("any", completed=2000, busy_s=20.0, queued=900, batch=Batch(10, 20.0, 5.0, 80))
+    warm.update(20.0, queued, executors(1), 1, rate=100.0)
+    assert not warm.is_limited
+
+
 def test_by_chance_a_mean_latency_varies_as_much_as_in_many_simulated_batches():
     """One executor at a utilisation of 0.8: each batch has what arrived during the one before."""
     cost, rate, service_s, fixed_s, window_s = OperatorCost(), 8.0, 0.1, 0.5, 30.0

@@ -154,8 +154,9 @@ class OperatorCost:
         is_equal = abs(rows - self._batch_rows) <= _EQUAL_ROWS * rows
         self._equal_batches = self._equal_batches + 1 if is_equal else 0
         self._batch_rows = rows
-        left = (state.queued or 0) - (0 if (b := state.under_way) is None else (b.rows or rows) + rate * b.elapsed_s)
-        self.is_limited = self._equal_batches >= _EQUAL_BATCHES and left > 2 * rows
+        if (batch := state.under_way) is not None:
+            left = (state.queued or 0) - (batch.rows or rows) - rate * batch.elapsed_s
+            self.is_limited = self._equal_batches >= _EQUAL_BATCHES and left > 2 * rows
 
     def _learn_tasks(self, now: Batch, before: Batch, size: int | None) -> None:
         """Whether batches have fewer tasks than executors."""
