@@ -74,7 +74,7 @@ def test_the_name_of_no_application_names_the_near_ones(run) -> None:  # type: i
 @pytest.mark.slow
 def test_a_named_application_is_calibrated_on_generated_input(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     out = tmp_path / "plant.toml"
-    options = ("--executors", "1,2", "--time", "8s", "--rates", "20,40", "--out", str(out), "--json")
+    options = ("--executors", "1,2", "--time", "25s", "--rates", "20,40", "--out", str(out), "--json")
     status, printed, _ = run("calibrate", "nexmark-q1", *options)
     assert status == 0
     assert json.loads(printed)["operators"]
