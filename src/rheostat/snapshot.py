@@ -132,13 +132,23 @@ class SubstreamState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     state_bytes: int | None = None
 
 
+class PartitionState(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One partition of a topic that is read: the offset at which it ends, and how many records wait in it."""
+
+    topic: str
+    number: int
+    end: int
+    queued: int
+
+
 class StreamState(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Rows and bytes on one stream so far."""
+    """Rows and bytes on one stream so far; `partitions` if it is a topic."""
 
     name: str
     consumer: OperatorName
     rows: int | None = None
     bytes: int | None = None
+    partitions: tuple[PartitionState, ...] = ()
 
 
 class NodeState(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -117,7 +117,11 @@ class ApplicationMeter:
     def streams(self) -> list[StreamState]:
         totals = self._totals
         arrived = totals.arrived if totals.is_arrival_known else None
-        queries = [StreamState(query, self.name, rows=rows) for query, rows in totals.by_query.items()]
+        topics = {query: load.partitions for query, load in totals.topic_loads.items()}
+        queries = [
+            StreamState(query, self.name, rows=rows, partitions=topics.get(query, ()))
+            for query, rows in totals.by_query.items()
+        ]
         return [StreamState(self._source, self.name, rows=arrived), *queries]
 
     @property
