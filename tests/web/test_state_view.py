@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 from dashboard_runs import GOAL, SCRIPT
+from msgspec import structs
 
 from rheostat.errors import ConfigError
 from rheostat.journal import Journal
-from rheostat.web.state_view import StateReader, operator_detail, state_view
+from rheostat.snapshot import PartitionState, StreamState
+from rheostat.web.state_view import PartitionView, StateReader, operator_detail, state_view
 
 
 @pytest.fixture
@@ -74,3 +76,16 @@ def test_substreams_are_shown_with_who_serves_and_who_should(journal) -> None:
 def test_an_unknown_operator_is_named(journal) -> None:
     with pytest.raises(ConfigError, match="no operator is called 'cuont'; did you mean 'count'"):
         StateReader(journal).operator("cuont")
+
+
+def test_partitions_of_topics_are_shown_beside_substreams(journal) -> None:
+    first, last = journal.last_recorded(2)
+
+    def reading(seen, end: int):
+        stream = StreamState("in", "count", partitions=(PartitionState("words", 0, end, 3),))
+        return structs.replace(seen, snapshot=structs.replace(seen.snapshot, streams=(stream,)))
+
+    detail = operator_detail(GOAL, [reading(first, 40), reading(last, 90)], "count")
+    rate = 50 / (last.snapshot.time_s - first.snapshot.time_s)
+    assert detail.partitions == [PartitionView("words", 0, pytest.approx(rate), 3)]
+    assert len(detail.substreams) == 8

@@ -18,7 +18,7 @@ from rheostat.measure.measures import OperatorMeasures
 from rheostat.names import OperatorName
 from rheostat.plan import PoolPlan
 from rheostat.sla import Goal
-from rheostat.snapshot import ExecutorPhase, ExecutorState, Latency, Snapshot, SubstreamState
+from rheostat.snapshot import ExecutorPhase, ExecutorState, Latency, PartitionState, Snapshot, SubstreamState
 
 MEAN_OVER_S = 10.0
 _MOST_TURNS = 64
@@ -103,6 +103,15 @@ class SubstreamView(msgspec.Struct, frozen=True, array_like=True):
     state_bytes: int | None
 
 
+class PartitionView(msgspec.Struct, frozen=True):
+    """One partition of a topic that the operator reads."""
+
+    topic: str
+    number: int
+    rate: float | None
+    queued: int
+
+
 class OperatorDetail(msgspec.Struct, frozen=True):
     """One operator in full."""
 
@@ -113,6 +122,7 @@ class OperatorDetail(msgspec.Struct, frozen=True):
     grouping: str | None
     executors: list[ExecutorView]
     substreams: list[SubstreamView]
+    partitions: list[PartitionView]
 
 
 def state_view(goal: Goal, seen: Sequence[RecordedObservation]) -> StateView:
@@ -182,6 +192,7 @@ def operator_detail(goal: Goal, seen: Sequence[RecordedObservation], name: str) 
             _substream(each, counted.get(each.index), passed_s, planned)
             for each in sorted(now.substreams_of(operator), key=lambda each: each.index)
         ],
+        partitions=_partitions(operator, before, now),
     )
 
 
@@ -266,6 +277,20 @@ def _streams(
             rate = measured[stream.consumer].arrival_rate
         views.append(StreamView(stream.name, stream.producer, stream.consumer, rate))
     return views
+
+
+def _partitions(operator: OperatorName, before: Snapshot | None, now: Snapshot) -> list[PartitionView]:
+    passed_s = 0.0 if before is None else now.time_s - before.time_s
+    earlier = {} if before is None else {(each.topic, each.number): each.end for each in _read_of(operator, before)}
+    views = []
+    for each in sorted(_read_of(operator, now), key=lambda each: (each.topic, each.number)):
+        arrived = _growth(each.end, earlier.get((each.topic, each.number)))
+        views.append(PartitionView(each.topic, each.number, _per_second(arrived, passed_s), each.queued))
+    return views
+
+
+def _read_of(operator: OperatorName, snapshot: Snapshot) -> list[PartitionState]:
+    return [each for stream in snapshot.streams if stream.consumer == operator for each in stream.partitions]
 
 
 def _executor(now: ExecutorState, before: ExecutorState | None, passed_s: float, substreams: int) -> ExecutorView:

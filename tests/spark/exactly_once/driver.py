@@ -35,11 +35,15 @@ DRAIN = threading.Event()
 
 
 class Status(msgspec.Struct):
-    """What a turn of the loop showed. `serving` has the Spark executor of each number, by operator."""
+    """What a turn of the loop showed. `serving` has the Spark executor of each number, by operator.
+
+    `unknown` are the operators whose arrivals are not known.
+    """
 
     revision: int
     settling: bool
     waiting: dict[str, float]
+    unknown: list[str]
     serving: dict[str, dict[int, str]]
     nodes: dict[str, dict[int, str]]
     substreams: list[int | None]
@@ -100,6 +104,7 @@ def tell(period: Turn) -> None:
         period.plan.revision,
         bool(period.settling),
         {state.name: state.queued or 0 for state in snapshot.operator_states},
+        [state.name for state in snapshot.operator_states if state.arrived is None],
         {name: {e.id: e.instance or "" for e in snapshot.active(name)} for name in period.plan.pools},
         {name: {e.id: e.node or "" for e in snapshot.active(name)} for name in period.plan.pools},
         [state.executor for state in snapshot.substreams_of("count")],
@@ -114,18 +119,20 @@ def listen() -> None:
     DRAIN.set()
 
 
-def main(address: str, inbox: str, directory: str) -> None:
+def main(address: str, inbox: str, directory: str, streams: str | None = None, jars: str = "") -> None:
     threading.Thread(target=listen, daemon=True).start()
     settings = {
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.executor.memory": "512m",
+        "spark.jars": jars,
     }
     with start(
         topology(inbox),
         policy=Commanded,
         budget=Budget(8),
         directory=directory,
+        streams=streams,
         on=SparkTarget(cluster=pickle.loads(Path(address).read_bytes()), settings=settings),
         loop=LoopOptions("500ms"),
         listeners=[tell],

@@ -1,7 +1,7 @@
 """Nothing is lost or doubled, whatever changes and whoever dies in the middle of a batch.
 
-One pipeline lives through all of it, in a driver of its own on a cluster of its own. In the end its results are
-those of a batch job over the same lines.
+One pipeline lives through all of it, in a driver of its own on a cluster of its own, with files and then with Kafka
+topics as the streams between its operators. In the end its results are those of a batch job over the same lines.
 """
 
 import os
@@ -10,8 +10,10 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,10 +25,12 @@ from driver import Status
 from rheostat.decision import Decision, Move, Scale, Transfer
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
+from rheostat.spark.kafka.local_broker import LocalBroker
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 PATIENCE_S = 240.0
+AWAY_S = 30.0
 SHARED_MODULES = str(Path(__file__).parents[1])
 WORDS = [f"word{number}" for number in range(12)]
 
@@ -85,8 +89,16 @@ class Drive:
 class Story:
     """The pipeline's input, its driver and what is asked of it."""
 
-    def __init__(self, cluster: EmbeddedCluster, folder: Path, eventually: Callable[..., object]) -> None:
+    def __init__(
+        self,
+        cluster: EmbeddedCluster,
+        folder: Path,
+        eventually: Callable[..., object],
+        broker: LocalBroker | None,
+        jars: Sequence[Path],
+    ) -> None:
         self.cluster, self.folder, self._eventually = cluster, folder, eventually
+        self._broker, self._jars = broker, jars
         self.inbox = folder / "inbox"
         self.inbox.mkdir()
         self.lines: list[str] = []
@@ -94,7 +106,13 @@ class Story:
         self.drive = self.new_drive()
 
     def new_drive(self) -> Drive:
-        return Drive(str(self.folder / "address"), str(self.inbox), str(self.folder / "run"))
+        topics = [] if self._broker is None else [f"kafka:story@{self.broker.address}", ",".join(map(str, self._jars))]
+        return Drive(str(self.folder / "address"), str(self.inbox), str(self.folder / "run"), *topics)
+
+    @property
+    def broker(self) -> LocalBroker:
+        """Skips the test if there is none."""
+        return self._broker or pytest.skip("streams between operators are files here")
 
     def feed(self, files: int) -> None:
         """Each file is twenty lines of six words: more than a second of work for one executor."""
@@ -126,11 +144,14 @@ class Story:
         return self.until(lambda status: not status.settling and holds(status), decision.reason)
 
 
-@pytest.fixture(scope="module")
-def story(tmp_path_factory, eventually) -> Iterator[Story]:
+@pytest.fixture(scope="module", params=["files", pytest.param("topics", marks=pytest.mark.slow)])
+def story(request, tmp_path_factory, eventually) -> Iterator[Story]:
     nodes = [Node("left", cores=8, memory="8g"), Node("right", cores=8, memory="8g")]
-    with EmbeddedCluster(nodes) as cluster:
-        made = Story(cluster, tmp_path_factory.mktemp("story"), eventually)
+    with ExitStack() as ending:
+        jars = request.getfixturevalue("connector") if request.param == "topics" else ()
+        broker = ending.enter_context(LocalBroker()) if jars else None
+        cluster = ending.enter_context(EmbeddedCluster(nodes))
+        made = Story(cluster, tmp_path_factory.mktemp("story"), eventually, broker, jars)
         try:
             yield made
         finally:
@@ -220,6 +241,21 @@ def test_the_driver_dies_in_the_middle_of_a_batch_and_goes_on_with_its_plan(stor
     status = story.until(lambda s: serving("split", 2)(s) and serving("count", 1)(s), "the plan of before")
     assert status.revision == revision
     assert list(status.serving["count"]) == [1]
+
+
+def test_the_broker_dies_in_the_middle_of_a_batch_and_nothing_is_scaled_in_while_it_is_away(story):
+    broker = story.broker
+    story.busy()
+    before = story.drive.status.serving["split"]
+    broker.kill()
+    killed_s = time.monotonic()
+    story.until(lambda s: "split" in s.unknown, "a loop that does not know what arrives")
+    story.drive.command(Scale(pool="split", executors=1, leaving=(0,), reason="one leaves split"))
+    story.until(lambda s: any("was not measured" in why for why in s.refused), "a refusal to scale in")
+    status = story.until(lambda s: time.monotonic() > killed_s + AWAY_S, "a broker that is away for long")
+    assert status.serving["split"] == before
+    broker.start()
+    story.until(lambda s: not s.settling and list(s.serving["split"]) == [1], "the decision, once the load is known")
 
 
 def test_all_results_are_those_of_a_batch_job(story):

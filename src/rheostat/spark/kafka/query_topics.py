@@ -10,6 +10,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from rheostat.snapshot import PartitionState
 from rheostat.spark.kafka.broker_client import BrokerClient, Offsets, offsets_from_json, rows_between
 from rheostat.spark.kafka.topic_watch import TopicWatch
 
@@ -35,6 +36,13 @@ class TopicLoad:
     limit: int | None = None
     lost: int = 0
     problem: str | None = None
+
+    @property
+    def partitions(self) -> tuple[PartitionState, ...]:
+        return tuple(
+            PartitionState(each.topic, each.partition, end, max(0, end - self.committed.get(each, 0)))
+            for each, end in self.end.items()
+        )
 
 
 def load_of_all(loads: Sequence[TopicLoad]) -> TopicLoad:

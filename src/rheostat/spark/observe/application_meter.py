@@ -117,7 +117,11 @@ class ApplicationMeter:
     def streams(self) -> list[StreamState]:
         totals = self._totals
         arrived = totals.arrived if totals.is_arrival_known else None
-        queries = [StreamState(query, self.name, rows=rows) for query, rows in totals.by_query.items()]
+        topics = {query: load.partitions for query, load in totals.topic_loads.items()}
+        queries = [
+            StreamState(query, self.name, rows=rows, partitions=topics.get(query, ()))
+            for query, rows in totals.by_query.items()
+        ]
         return [StreamState(self._source, self.name, rows=arrived), *queries]
 
     @property
@@ -152,7 +156,7 @@ class ApplicationMeter:
     def _under_way(self, now_s: float) -> BatchUnderWay | None:
         """The batches of all queries, as one that began with the first of them."""
         batches = [
-            self._work(run_id).under_way(batch, self._totals.rows_until(run_id, batch.started_s), self._slots, now_s)
+            self._work(run_id).under_way(batch, self._totals.rows_of(run_id, batch), self._slots, now_s)
             for run_id, batch in self._running.items()
         ]
         known = [batch for batch in batches if batch is not None]

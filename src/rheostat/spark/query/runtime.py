@@ -19,6 +19,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.errors import ConfigError, PlantError
+from rheostat.snapshot import PartitionState
 from rheostat.spark.query.batch_log import BatchRecord
 from rheostat.spark.query.failure import QueryError
 from rheostat.spark.query.fusion.query_replacement import QueryReplacement
@@ -131,6 +132,10 @@ class Runtime:
         """By stream, what was published for `operator` and is in no committed batch of it; None if not known yet."""
         query = self._query_of(operator)
         return {name: query.readers[name].waiting() for name in query.readers}
+
+    def partitions(self, operator: str) -> dict[str, tuple[PartitionState, ...]]:
+        """What waits for `operator` in topics, by stream."""
+        return {name: reader.partitions() for name, reader in self._query_of(operator).readers.items()}
 
     def stream_problem(self, operator: str) -> str | None:
         """Why it is not known what waits for `operator`, besides that its query has not started."""

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from rheostat.errors import PlantError
+from rheostat.snapshot import PartitionState
 from rheostat.spark.streams.batch_admission import BatchAdmission
 from rheostat.spark.streams.entry_times import ENTRY, EntryTimes
 from rheostat.spark.streams.file_statistics import file_statistics
@@ -95,6 +96,9 @@ class FileStream:
         if entry is None and number in self._inherited:
             entry = self._inherited[number].as_of(rows)
         return Arrival(number, self.log.published_s(number), rows, sum(file.bytes for file in files), entry)
+
+    def partitions(self, after: int) -> tuple[PartitionState, ...]:
+        return ()
 
     def reader(
         self, session: SparkSession, name: str, output: str | None, spread: SpreadRows, admission: BatchAdmission

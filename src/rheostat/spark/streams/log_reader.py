@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from rheostat.errors import PlantError
+from rheostat.snapshot import PartitionState
 from rheostat.spark.streams.batch_admission import BatchAdmission
 from rheostat.spark.streams.batch_limit import BatchLimit
 from rheostat.spark.streams.named_outputs import of_output, schema_of_output
@@ -46,6 +47,10 @@ class StreamLog(Protocol):
 
     def arrival(self, number: int, output: str | None) -> Arrival:
         """What one entry holds for readers of `output`."""
+        ...
+
+    def partitions(self, after: int) -> tuple[PartitionState, ...]:
+        """What lies after the entry `after`, by partition; nothing if the stream is no topic."""
         ...
 
     def rows(self, session: SparkSession) -> ReadRows: ...
@@ -156,6 +161,9 @@ class LogReader:
         except PlantError:
             return None  # the query fails with the same error and reports it
         return self._between(self._committed, self._seen)
+
+    def partitions(self) -> tuple[PartitionState, ...]:
+        return () if self._committed is None else self._stream.partitions(self._committed)
 
     def _worth_reading(self) -> int:
         """The last position that the next batch should read."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from rheostat.errors import PlantError
+from rheostat.snapshot import PartitionState
 from rheostat.spark.kafka.broker_client import Offsets, TopicReading, offsets_from_json, rows_between
 from rheostat.spark.streams.entry_times import EntryTimes
 from rheostat.spark.streams.python_source import NOTHING_YET
@@ -122,6 +123,15 @@ class OffsetLog:
         """Where the entries after the number `after` begin and `until` ends. Nothing lies between if these are one."""
         end = self.entry(until).end_offsets if after < until else self._end
         return self.entry(after + 1).start_offsets if after < until else end, end
+
+    def partitions(self, after: int) -> tuple[PartitionState, ...]:
+        """Where the topic ends, and what lies in it after the entry `after`."""
+        known = self._known.get(after)
+        start = (self.consumed or {}) if known is None else known.end_offsets
+        return tuple(
+            PartitionState(each.topic, each.partition, offset, offset - start.get(each, 0))
+            for each, offset in self._end.items()
+        )
 
     @property
     def last(self) -> OffsetEntry | None:

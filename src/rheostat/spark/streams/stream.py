@@ -12,6 +12,7 @@ from typing import Protocol
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from rheostat.snapshot import PartitionState
 from rheostat.spark.streams.batch_admission import BatchAdmission
 from rheostat.spark.streams.entry_times import EntryTimes
 
@@ -53,6 +54,10 @@ class StreamReader(Protocol):
 
     def waiting(self) -> tuple[Arrival, ...] | None:
         """What is published and not in a committed batch of this reader; None before its query has started."""
+        ...
+
+    def partitions(self) -> tuple[PartitionState, ...]:
+        """The same by partition, if the stream is a topic."""
         ...
 
 

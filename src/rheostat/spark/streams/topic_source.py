@@ -12,6 +12,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.errors import PlantError
+from rheostat.snapshot import PartitionState
 from rheostat.spark.kafka.broker_client import (
     START_PATIENCE_S,
     BrokerClient,
@@ -79,6 +80,9 @@ class TopicSource:
 
     def arrival(self, number: int, output: str | None) -> Arrival:
         return self._log.arrival(number, output)
+
+    def partitions(self, after: int) -> tuple[PartitionState, ...]:
+        return self._log.partitions(after)
 
     def reader(
         self, session: SparkSession, name: str, output: str | None, spread: SpreadRows, admission: BatchAdmission

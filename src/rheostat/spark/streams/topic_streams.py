@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from rheostat.errors import PlantError
+from rheostat.snapshot import PartitionState
 from rheostat.spark.kafka.broker_client import START_PATIENCE_S, BrokerClient, Offsets, offsets_to_json
 from rheostat.spark.kafka.stream_topics import KafkaStreams
 from rheostat.spark.kafka.topic import KafkaTopic
@@ -133,6 +134,9 @@ class TopicStream:
 
     def arrival(self, number: int, output: str | None) -> Arrival:
         return self._log.arrival(number, output)
+
+    def partitions(self, after: int) -> tuple[PartitionState, ...]:
+        return self._log.partitions(after)
 
     def reader(
         self, session: SparkSession, name: str, output: str | None, spread: SpreadRows, admission: BatchAdmission

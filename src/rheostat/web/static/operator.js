@@ -32,7 +32,7 @@ export class OperatorPanel {
         steerable ? this.asks(detail, substreams) : null,
         html("button", { type: "button", class: "quiet", "data-key": "close", onclick: () => this.closed() }, "Close")),
       substreams.length ? this.heatMap(detail, substreams) : null,
-      html("div", { class: "columns" }, executorTable(detail), substreams.length ? substreamTable(substreams, nodes) : null));
+      html("div", { class: "columns" }, executorTable(detail), substreams.length ? substreamTable(substreams, nodes) : null, detail.partitions?.length ? partitionTable(detail.partitions) : null));
     this.paint?.();
   }
 
@@ -143,6 +143,11 @@ function table(titles, rows) {
 function executorTable(detail) {
   return html("div", {}, html("h2", {}, `Executors of pool ${detail.pool}`), table(["executor", "phase", "busy", "rate", "queue", "substreams", "node"],
     detail.executors.map((each) => [each.instance ? `${each.id} (${each.instance})` : each.id, each.phase, percent(each.utilisation), rate(each.rate), count(each.queued), each.substreams, each.node ?? "–"])));
+}
+
+function partitionTable(partitions) {
+  return html("div", {}, html("h2", {}, "Partitions of topics"), table(["topic", "partition", "arrivals", "queue"],
+    partitions.map((each) => [each.topic, each.number, rate(each.rate), count(each.queued)])));
 }
 
 function substreamTable(substreams, nodes) {

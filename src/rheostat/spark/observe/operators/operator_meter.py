@@ -169,7 +169,8 @@ class OperatorMeter:
     def streams(self) -> list[StreamState]:
         """The streams that it reads."""
         names = [stream.name for stream in self._runtime.topology.into(self.name)]
-        return [StreamState(name, self.name, *self._backlog.stream(name)) for name in names]
+        topics = self._runtime.partitions(self.name)
+        return [StreamState(name, self.name, *self._backlog.stream(name), topics.get(name, ())) for name in names]
 
     def problems(self) -> list[str]:
         """What cannot be measured, in words."""
