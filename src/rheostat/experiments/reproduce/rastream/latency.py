@@ -36,7 +36,7 @@ def stable(app: RaStreamApplication, effort: Effort, progress: Progress) -> Repr
             (each.strategy, paper[each.strategy], each.latency_ms, other.latency_ms)
             for each, other in zip(runs, light, strict=True)
         ),
-        claims=_order(_by_strategy(runs), _by_strategy(light), _FITTED if app is WORD_COUNT else ""),
+        claims=_order(_by_strategy(runs), _by_strategy(light), is_fitted=app is WORD_COUNT),
         notes=(_WORD_COUNT_NOTE if app is WORD_COUNT else _DEBS_NOTE,),
         draw=partial(_draw_log, runs),
     )
@@ -94,12 +94,10 @@ def nodes(effort: Effort, progress: Progress) -> ReproductionResult:
 _FITTED = "the transfer times were fitted to the latencies of Ra-Stream and the even scheduler"
 
 
-def _order(ms: dict[str, float], light_ms: dict[str, float], given: str) -> tuple[Claim, ...]:
-    saved, saved_light = _saved(ms), _saved(light_ms)
-    why = (
-        "Ra-Stream saves nodes, and on a node with more tasks records wait longer for its I/O. With "
-        f"{LIGHT_IO_MS:g} ms instead of {IO_MS:g} ms (last column) it is {_shares(saved_light)}."
-    )
+def _order(ms: dict[str, float], light_ms: dict[str, float], is_fitted: bool) -> tuple[Claim, ...]:
+    saved = _saved(ms)
+    given = _FITTED if is_fitted else ""
+    why = _waiting_for_io(light_ms) if is_fitted else _DEBS_UNKNOWN
     return (
         Claim(
             "Ra-Stream has the lowest latency, the even scheduler the highest",
@@ -116,6 +114,19 @@ def _order(ms: dict[str, float], light_ms: dict[str, float], given: str) -> tupl
             why,
         ),
     )
+
+
+def _waiting_for_io(light_ms: dict[str, float]) -> str:
+    return (
+        "Ra-Stream saves nodes, and on a node with more tasks records wait longer for its I/O. With "
+        f"{LIGHT_IO_MS:g} ms instead of {IO_MS:g} ms (last column) it is {_shares(_saved(light_ms))}."
+    )
+
+
+_DEBS_UNKNOWN = (
+    "The reason is not known. It is neither the I/O (last column) nor the number of nodes: with a T_over of 50 and 60 "
+    "% Ra-Stream takes 14.6 and 13.4 ms on 14 and 10 nodes."
+)
 
 
 def _saved(ms: dict[str, float]) -> dict[str, float]:
