@@ -45,6 +45,17 @@ def test_a_jump_in_the_batch_under_way_is_believed_though_an_executor_is_new(war
     assert warm.service_s == pytest.approx(0.08), "the batch that had it was not learned from"
 
 
+def test_a_batch_that_loads_state_which_was_moved_shows_no_jump():
+    cost = OperatorCost()
+    for turn in range(10):
+        cost.update(2.0 * turn, state(turn, 200, 2.0), executors(2), 2, owners=(0, 1))
+    dear = BatchUnderWay(elapsed_s=6.0, tasks=2, finished=0, running=2, worked_s=10.0, rows=200)
+    cost.update(20.0, state(9, 200, 2.0, dear), executors(2), 2, owners=(0, 0))
+    assert cost.service_s == pytest.approx(0.01)
+    cost.update(22.0, state(10, 200, 2.0, dear), executors(2), 2, owners=(0, 0))
+    assert cost.service_s == pytest.approx(0.05), "the next one does"
+
+
 def test_a_jump_is_seen_in_the_turn_in_which_the_batch_before_was_learned(warm):
     under_way = BatchUnderWay(elapsed_s=1.5, tasks=8, finished=5, running=1, worked_s=5.5, rows=200)
     warm.update(20.0, state(10, 200, 2.0, under_way), executors(1), 1)
