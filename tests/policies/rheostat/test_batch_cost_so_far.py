@@ -26,6 +26,13 @@ def test_what_is_no_more_than_learned_or_could_be_chance_changes_nothing():
     assert cost_at(BatchUnderWay(0.2, 4, 0, 0, 0.0, 100)).at_least_s(0.02) == 0.02
 
 
+def test_a_few_cheap_records_in_tasks_that_take_a_moment_longer_are_no_jump():
+    so_far = cost_at(
+        BatchUnderWay(elapsed_s=0.5, tasks=4, finished=3, running=1, worked_s=0.3, rows=150), is_keyed=True
+    )
+    assert so_far.at_least_s(0.0005) == 0.0005
+
+
 def test_long_tasks_of_a_keyed_operator_say_nothing_of_those_that_wait():
     batch = BatchUnderWay(elapsed_s=3.0, tasks=8, finished=0, running=2, worked_s=6.0, rows=300)
     assert cost_at(batch, is_keyed=True).at_least_s(0.018) == 0.018

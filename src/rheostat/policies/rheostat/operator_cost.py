@@ -57,6 +57,7 @@ class OperatorCost:
         self._equal_batches = 0
         self._active_since_s: dict[int, float] = {}
         self._cold_at: int | None = None
+        self._moved_at: int | None = None
         self.task_limit: int | None = None
         self.is_limited = False
         self.shares = SubstreamShares()
@@ -75,20 +76,24 @@ class OperatorCost:
         rate: float | None = None,
     ) -> None:
         """Learn from one more turn, in which `size` executors served and had the substreams as in `owners`, and
-        records arrived at `rate`."""
+        records arrived at `rate`. The first batch after a move loads state, so it shows no jump of the cost."""
         self.batched, self.trigger_s = state.batch is not None, state.trigger_s
+        is_moved = bool(self._owners) and owners != self._owners
         self._owners, self._size = owners, size
         self._batches.update(state.batch, size, executors)
         self._fitted_s = self._batches.fitted() or (0.0, 0.0)
         self.shares.update(time_s, substreams)
         if self._has_cold(time_s, executors):
             self._cold_at = state.completed
+        if is_moved:
+            self._moved_at = state.completed
         if state.completed is not None and state.busy_s is not None:
             if self._cold_at is None or self.learned_s is None:
                 self._learn_from_finished(time_s, state, size, rate)
             elif state.completed != self._cold_at:
                 self._cold_at, self._last, self._last_size = None, state, size
-        self._running.update(time_s, state.under_way, rate, is_keyed=bool(owners))
+        if self._moved_at is None or self._moved_at != state.completed:
+            self._running.update(time_s, state.under_way, rate, is_keyed=bool(owners))
 
     def _has_cold(self, time_s: float, executors: Sequence[ExecutorState]) -> bool:
         """Whether an executor serves that began to a moment ago: what its first records take says nothing about
