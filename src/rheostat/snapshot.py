@@ -63,13 +63,16 @@ class BatchUnderWay(msgspec.Struct, frozen=True, array_like=True, gc=False):
     rows: int | None = None
 
     @property
-    def least_work_s(self) -> float:
-        """The work of the whole batch if tasks that wait take as long as those before them have taken so far.
+    def likely_work_s(self) -> float:
+        """The work of the whole batch if tasks that wait take as long as those before them.
 
-        Running tasks are not finished, so it is more.
+        Where tasks wait and most of those that have begun are finished, those that run are half done, in the mean. Else
+        what they have done is taken for all of it, so that the work is more.
         """
         begun = self.finished + self.running
-        return self.worked_s * max(1.0, self.tasks / begun) if begun else 0.0
+        is_half_done = self.finished >= self.running and begun < self.tasks
+        known = self.finished + self.running / 2 if is_half_done else begun
+        return self.worked_s * max(1.0, self.tasks / known) if known else 0.0
 
 
 class OperatorState(msgspec.Struct, frozen=True, array_like=True, gc=False):

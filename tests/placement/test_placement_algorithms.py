@@ -66,13 +66,13 @@ def test_even_needs_slots_for_all():
 
 
 def test_sp_ant_packs_tasks_with_much_traffic_until_a_node_is_full():
-    """Beyond the limit that Ra-Stream keeps to, and never more than there is."""
-    tasks = [Task(name, Resources(0.4, 0.1, 0.1)) for name in "abcd"]
+    """Two of these tasks fill a node as far as it goes."""
+    tasks = [Task(name, Resources(0.25, 0.1, 0.1)) for name in "abcd"]
     graph = TaskGraph.of(tasks, [Edge("a", "b", 10), Edge("b", "c", 10), Edge("c", "d", 1)])
     nodes = tuple(PlacementNode(f"n{i}", processes=2, process_tasks=2) for i in range(4))
     placed = algorithm("sp-ant").place(PlacementProblem(graph, nodes), QUICK)
     assert placed.locations()["a"][0] == placed.locations()["b"][0]
-    assert max(shares.cpu for shares in placed.utilisation.values()) == pytest.approx(0.8)
+    assert max(shares.cpu for shares in placed.utilisation.values()) == pytest.approx(0.5)
 
 
 def test_sp_ant_keeps_to_the_slots():

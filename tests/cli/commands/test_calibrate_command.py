@@ -61,8 +61,24 @@ def test_an_unknown_scenario_is_refused(run) -> None:  # type: ignore[no-untyped
     assert "scenario 'none.toml' does not exist" in refused(run, "none.toml")
 
 
-def test_a_scenario_has_its_own_input(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    assert "--feed is for applications" in refused(run, str(SCENARIO), "--feed", str(tmp_path))
+@pytest.mark.parametrize("app", [str(SCENARIO), "orders"])
+def test_a_scenario_or_a_named_application_has_its_own_input(run, tmp_path: Path, app: str) -> None:  # type: ignore[no-untyped-def]
+    assert "--feed is for your own application" in refused(run, app, "--feed", str(tmp_path))
+
+
+def test_the_name_of_no_application_names_the_near_ones(run) -> None:  # type: ignore[no-untyped-def]
+    assert "there is no application 'order'; did you mean 'orders'" in refused(run, "order")
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_named_application_is_calibrated_on_generated_input(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    out = tmp_path / "plant.toml"
+    options = ("--executors", "1,2", "--time", "25s", "--rates", "20,40", "--out", str(out), "--json")
+    status, printed, _ = run("calibrate", "nexmark-q1", *options)
+    assert status == 0
+    assert json.loads(printed)["operators"]
+    assert run("simulate", str(out), "--json")[0] == 0
 
 
 @pytest.mark.spark

@@ -12,7 +12,14 @@ from rheostat.experiments.reproduce.dabs.comparison import RESTARTS, StrategyRun
 from rheostat.experiments.reproduce.dabs.figures import FIGURES
 from rheostat.experiments.reproduce.dabs.loads import ERRATIC, PROGRESSIVE
 from rheostat.experiments.reproduce.dabs.presentation import rows
-from rheostat.experiments.reproduce.dabs.strategies import AUTOSCALE, INCREMENTAL, LEARNED, STATIC, strategies
+from rheostat.experiments.reproduce.dabs.strategies import (
+    AUTOSCALE,
+    FOLLOWING,
+    INCREMENTAL,
+    LEARNED,
+    STATIC,
+    strategies,
+)
 from rheostat.experiments.reproduce.dabs.topologies import INSENSITIVE, OPINION, SENSITIVE
 from rheostat.policies.qlearning.table import read_table
 from rheostat.policies.registry import make_policy
@@ -87,7 +94,12 @@ def test_the_final_backlog_counts_as_lost():
 
 
 def test_claims_are_judged_by_what_was_found():
-    found = {AUTOSCALE: runs(late=70, units=10), INCREMENTAL: runs(late=290, units=12), LEARNED: runs(late=90, units=7)}
+    found = {
+        AUTOSCALE: runs(late=70, units=10),
+        INCREMENTAL: runs(late=290, units=12),
+        LEARNED: runs(late=90, units=7),
+        FOLLOWING: runs(late=120, units=7),
+    }
     losses, latency, than_learned, than_autoscale = FIGURES[0].claims(found)
     assert losses.holds
     assert latency.text == "AUTOSCALE+, β 0.8 has the lowest latency"

@@ -14,7 +14,7 @@ def cost_at(batch, *, rate=None, is_keyed=False):
 
 
 def test_a_jump_of_the_cost_is_believed_before_the_batch_has_finished():
-    so_far = cost_at(BatchUnderWay(elapsed_s=3.0, tasks=8, finished=2, running=2, worked_s=12.0, rows=240))
+    so_far = cost_at(BatchUnderWay(elapsed_s=3.0, tasks=8, finished=1, running=3, worked_s=12.0, rows=240))
     assert so_far.at_least_s(0.002) == pytest.approx(12.0 * 2 / 240)
     assert so_far.at_least_s(None) == pytest.approx(0.1)
 
@@ -24,6 +24,13 @@ def test_what_is_no_more_than_learned_or_could_be_chance_changes_nothing():
     assert so_far.at_least_s(0.02) == 0.02
     assert cost_at(None).at_least_s(0.02) == 0.02
     assert cost_at(BatchUnderWay(0.2, 4, 0, 0, 0.0, 100)).at_least_s(0.02) == 0.02
+
+
+def test_a_few_cheap_records_in_tasks_that_take_a_moment_longer_are_no_jump():
+    so_far = cost_at(
+        BatchUnderWay(elapsed_s=0.5, tasks=4, finished=3, running=1, worked_s=0.3, rows=150), is_keyed=True
+    )
+    assert so_far.at_least_s(0.0005) == 0.0005
 
 
 def test_long_tasks_of_a_keyed_operator_say_nothing_of_those_that_wait():
@@ -38,6 +45,18 @@ def test_rows_that_are_not_known_are_those_that_arrived_while_the_batch_before_r
     assert so_far.at_least_s(0.01) == 0.01, "the batch before it was not seen"
     so_far.update(15.0, BatchUnderWay(2.0, 2, 0, 2, 25.0), 50.0, is_keyed=False)
     assert so_far.at_least_s(0.01) == pytest.approx(25.0 / (50 * 5))
+
+
+def test_a_jump_is_believed_until_it_was_learned_or_a_later_batch_says_otherwise():
+    so_far = cost_at(BatchUnderWay(elapsed_s=3.0, tasks=8, finished=1, running=3, worked_s=12.0, rows=240))
+    so_far.update(12.0, BatchUnderWay(0.1, 8, 0, 4, worked_s=0.4, rows=240), None, is_keyed=False)
+    assert so_far.at_least_s(0.002) == pytest.approx(0.1), "the next batch has only begun"
+    so_far.update(13.0, None, None, is_keyed=False)
+    assert so_far.at_least_s(0.002) == pytest.approx(0.1)
+    so_far.update(14.0, BatchUnderWay(1.9, 8, 6, 2, worked_s=6.0, rows=240), None, is_keyed=False)
+    assert so_far.at_least_s(0.002) == pytest.approx(6.0 / 240)
+    so_far.forget()
+    assert so_far.at_least_s(0.002) == 0.002
 
 
 def test_records_of_a_batch_that_hangs_get_ever_older():

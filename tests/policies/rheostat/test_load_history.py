@@ -94,3 +94,18 @@ def test_a_season_of_what_a_record_costs_is_one_of_the_load():
 def test_costs_that_vary_a_little_are_no_season():
     rng = np.random.default_rng(1)
     assert history_of([50.0] * 400, list(0.01 * rng.uniform(0.9, 1.1, 400))).forecast(12.0) is None
+
+
+def test_what_is_expected_to_enter_is_as_a_season_before_or_as_after_moments_like_this_one():
+    assert history_of([]).expected(12.0) is None
+    records, *band = history_of([80.0] * 20).expected(12.0)
+    assert records == pytest.approx(960.0, rel=0.02)
+    assert band == [None, None], "too little was seen"
+    season = [50.0] * 70 + [300.0] * 20
+    before_the_peak = history_of(season * 3 + [50.0] * 69).expected(12.0)
+    assert before_the_peak.records == pytest.approx(50 * 2 + 300 * 10, rel=0.05)
+    rng = np.random.default_rng(4)
+    records, low, high = history_of(list(rng.poisson(100, 500).astype(float))).expected(12.0)
+    assert records == pytest.approx(1200, rel=0.03)
+    assert low == pytest.approx(1200 - 1.64 * 10 * 2 * 6**0.5, rel=0.03), "six turns, each with 200 ± 20 records"
+    assert high == pytest.approx(1200 + 1.64 * 10 * 2 * 6**0.5, rel=0.03)

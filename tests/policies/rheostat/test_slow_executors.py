@@ -41,6 +41,11 @@ def test_equal_executors_are_hardly_ever_called_slow():
     assert sum(pool_with([0.02] * 8, 5, rng).slowest() is not None for _ in range(300)) <= 1
 
 
+def test_a_few_readings_do_not_make_an_executor_slow():
+    assert pool_with([0.02, 0.06, 0.02, 0.02], 4, np.random.default_rng(1), each=200).slowest() is None
+    assert pool_with([0.02, 0.06, 0.02, 0.02], 5, np.random.default_rng(1), each=200).slowest() is not None
+
+
 def test_one_executor_alone_cannot_be_compared():
     assert pool_with([0.02], 5, np.random.default_rng(1)).slowest() is None
 

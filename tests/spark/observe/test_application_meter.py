@@ -4,7 +4,7 @@ from rheostat.snapshot import Batch, BatchUnderWay, Latency, OperatorState, Snap
 from rheostat.spark.kafka.query_topics import TopicLoad
 from rheostat.spark.observe.application_meter import ApplicationMeter
 from rheostat.spark.observe.running_batches import RunningBatch
-from rheostat.spark.observe.status_store import ReadMetrics, TaskData, TaskMetrics
+from rheostat.spark.observe.status_store import ReadMetrics, StageShare, TaskData, TaskMetrics
 from rheostat.spark.observe.task_samples import BatchTasks
 from rheostat.spark.query.batch_log import BatchRecord
 from rheostat.topology import Operator, Source, Topology
@@ -106,11 +106,12 @@ def test_the_batch_under_way_shows_how_far_it_is_and_what_it_has_cost():
     meter.take_sample("one", tasks_of(task("7", 50, 0.5), task("8", 50, 0.5)))
     meter.attribute_work({}, {"7": 2, "8": 2}, 1.0)
     running = TaskData(1, 1, "7", "RUNNING", 4_000), TaskData(2, 2, "new", "RUNNING", 4_000)
-    meter.look({"one": RunningBatch(3, 4.0, 8, 3, 6.0, running)})
+    done = ("7", StageShare(4_000, 2)), ("8", StageShare(2_000, 1)), ("new", StageShare(3_000, 1))
+    meter.look({"one": RunningBatch(3, 4.0, 8, done, running)})
     meter.attribute_work({}, {"7": 2, "8": 2}, 1.0)
     under_way = meter.state(14.0, None).under_way
     assert under_way == BatchUnderWay(10.0, 8, 3, 1, worked_s=(6.0 + 10.0) / 2, rows=100)
-    meter.look({"one": RunningBatch(2, 4.0, 8, 3, 6.0, running)})
+    meter.look({"one": RunningBatch(2, 4.0, 8, done, running)})
     assert meter.state(14.0, None).under_way is None, "the last batch that was reported has finished"
 
 

@@ -7,6 +7,7 @@ from rheostat.clock import ManualClock
 from rheostat.snapshot import Latency
 from rheostat.spark.kafka.query_topics import TopicLoad
 from rheostat.spark.observe.query_totals import ESTIMATED, NO_QUERY, UNDER_WAY, QueryTotals, estimated_latency_s
+from rheostat.spark.observe.running_batches import RunningBatch
 from rheostat.spark.query.batch_log import BatchRecord
 
 
@@ -58,7 +59,7 @@ def batch(number: int, started_s: float, duration_s: float, rows: int, behind: i
 
 def test_rows_and_batches_of_all_queries_add_up():
     one, other = FakeRun("one"), FakeRun("other")
-    totals = QueryTotals(FakeQueries(one, other))
+    totals = QueryTotals(FakeQueries(one, other), clock=lambda: 2.0)
     one.coming = [batch(1, 0, 2, 100), batch(2, 2, 2, 50)]
     other.coming = [batch(8, 1, 4, 7, behind=3)]
     totals.update()
@@ -114,7 +115,7 @@ def test_the_sums_do_not_fall_when_a_query_ends_and_count_its_last_batch():
 def test_what_arrived_does_not_fall_when_a_query_ends_or_its_backlog_was_less_than_told():
     run, other = FakeRun("one"), FakeRun("other")
     queries = FakeQueries(run, other)
-    totals = QueryTotals(queries)
+    totals = QueryTotals(queries, clock=lambda: 0.0)
     run.coming = [batch(1, 0, 2, 100, behind=500)]
     totals.update()
     assert (totals.arrived, totals.queued) == (600, 500)
@@ -230,11 +231,11 @@ def test_rows_go_on_to_arrive_while_a_batch_is_under_way():
 def test_the_rate_is_that_of_the_batches_of_the_last_seconds():
     run = FakeRun("one")
     totals = QueryTotals(FakeQueries(run), clock=lambda: 13.0)
-    rows = (9000, 100, 100, 200, 100, 300)
+    rows = (9000, 101, 97, 203, 89, 308)
     run.coming = [batch(number, 2.0 * number, 2, each) for number, each in enumerate(rows)]
     run.processing = True
     totals.update()
-    assert totals.queued == 3 * (200 + 100 + 300) / 6
+    assert totals.queued == 3 * (203 + 89 + 308) / 6
 
 
 def test_a_source_that_hands_over_its_rows_once_a_second_has_an_even_rate():
@@ -255,15 +256,21 @@ def test_a_source_that_hands_over_its_rows_once_a_second_has_an_even_rate():
     assert totals.arrived - totals.completed == 120, "a source that has dried up is not taken to go on"
 
 
-def test_nothing_is_estimated_from_one_batch_or_while_a_query_waits_for_rows():
+def test_nothing_is_estimated_from_one_batch():
     run = FakeRun("one")
     totals = QueryTotals(FakeQueries(run), clock=lambda: 100.0)
     run.coming, run.processing = [batch(1, 0, 2, 100)], True
     totals.update()
     assert (totals.arrived, totals.queued) == (100, 0)
-    run.coming, run.processing = [batch(2, 2, 2, 100)], False
+
+
+@pytest.mark.parametrize("behind", [0, None])
+def test_while_a_query_waits_no_more_rows_arrive_than_between_two_batches_before(behind):
+    run = FakeRun("one")
+    totals = QueryTotals(FakeQueries(run), clock=lambda: 100.0)
+    run.coming = [batch(1, 0, 2, 100, behind), batch(2, 2, 2, 100, behind)]
     totals.update()
-    assert (totals.arrived, totals.queued) == (200, 0)
+    assert (totals.completed, totals.arrived, totals.queued) == (200, 300, 0)
 
 
 def test_rows_behind_and_rows_that_arrive_add_up():
@@ -271,7 +278,17 @@ def test_rows_behind_and_rows_that_arrive_add_up():
     totals = QueryTotals(FakeQueries(run), clock=lambda: 6.0)
     run.coming, run.processing = [batch(1, 0, 2, 100), batch(2, 2, 2, 100, behind=70)], True
     totals.update()
-    assert (totals.arrived, totals.queued) == (200 + 70 + 200, 270)
+    assert (totals.arrived, totals.queued) == (200 + 70 + 340, 410), "170 have arrived in two seconds before"
+
+
+def test_rows_of_the_batch_under_way_are_what_its_tasks_read_or_what_has_arrived_by_its_start():
+    run = FakeRun("one")
+    totals = QueryTotals(FakeQueries(run), clock=lambda: 6.0)
+    run.coming = [batch(1, 0, 2, 100), batch(2, 2, 2, 100)]
+    totals.update()
+    assert totals.rows_of("run of one", RunningBatch(3, 5.0, 8, (), ())) == 150
+    assert totals.rows_of("run of one", RunningBatch(3, 5.0, 8, (), (), rows=120)) == 120
+    assert totals.rows_of("another", RunningBatch(3, 5.0, 8, (), ())) is None
 
 
 def topic_load(behind: int | None, **others) -> TopicLoad:
@@ -285,7 +302,7 @@ def test_of_a_query_that_reads_kafka_the_broker_tells_what_has_arrived():
     run.load = topic_load(70, under_way=30, oldest_s=4.0)
     totals.update()
     assert (totals.arrived, totals.queued, totals.oldest_s) == (270, 70, 4.0)
-    assert totals.rows_until("run of orders", 4.0) == 30
+    assert totals.rows_of("run of orders", RunningBatch(3, 4.0, 8, (), (), rows=31)) == 30
     assert totals.problems() == [ESTIMATED]
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from rheostat.spark.observe.running_batches import RunningBatches
+from rheostat.spark.observe.running_batches import RunningBatch, RunningBatches
 from rheostat.spark.observe.status_store import ActiveStage, StageData, StageShare, TaskData, shares_of
 
 RUN = "27eb23d3-acda-4960-884d-2a191e071a86"
@@ -23,10 +23,15 @@ def stage(number: int, batch: int, tasks: int, **done: StageShare) -> ActiveStag
     return ActiveStage(data, (TaskData(executor_id="7", status="RUNNING"),), done)
 
 
+def finished(batch: RunningBatch) -> tuple[int, float]:
+    """Tasks, and their time."""
+    return sum(share.succeeded_tasks for _, share in batch.done), sum(share.task_s for _, share in batch.done)
+
+
 def test_a_batch_has_the_tasks_of_its_stage_and_what_executors_have_done_of_it():
     one = stage(3, 1, tasks=8, a=StageShare(4_000, 2), b=StageShare(2_000, 1))
     batch = RunningBatches(FakeStore()).update([one])[RUN]
-    assert (batch.tasks, batch.finished, batch.finished_s, batch.running) == (8, 3, 6.0, one.running)
+    assert (batch.tasks, *finished(batch), batch.running) == (8, 3, 6.0, one.running)
     assert batch.started_s == pytest.approx(5.003)
 
 
@@ -38,7 +43,7 @@ def test_the_stages_before_the_active_one_belong_to_the_batch():
     store.final[3] = {"a": StageShare(4_000, 4)}
     for _ in range(2):
         batch = batches.update([stage(4, 1, tasks=6, a=StageShare(500, 1))])[RUN]
-        assert (batch.tasks, batch.finished, batch.finished_s, len(batch.running)) == (10, 5, 4.5, 1)
+        assert (batch.tasks, *finished(batch), len(batch.running)) == (10, 5, 4.5, 1)
     assert store.asked_for == [3], "a finished stage does not change"
     assert batches.update([stage(5, 2, tasks=4)])[RUN].tasks == 4, "another batch"
 
@@ -55,3 +60,22 @@ def test_what_executors_have_done_is_added_up_from_the_tasks_that_have_ended():
         TaskData(2, 2, "8", "SUCCESS", duration=100),
     ]
     assert shares_of(ended) == {"7": StageShare(350, 1), "8": StageShare(100, 1)}
+
+
+@pytest.mark.parametrize(
+    ("done", "rows"),
+    [
+        pytest.param({}, None, id="no task has finished"),
+        pytest.param({"a": StageShare(1_000, 1, 15)}, None, id="one task says little of the others"),
+        pytest.param({"a": StageShare(4_000, 2, 31), "b": StageShare(2_000, 1, 14)}, 120, id="the others read as much"),
+        pytest.param({"a": StageShare(4_000, 4)}, None, id="nothing is read from a source"),
+    ],
+)
+def test_rows_of_a_batch_follow_from_what_its_finished_tasks_have_read(done, rows):
+    one = stage(3, 1, 8, **done)
+    assert RunningBatches(FakeStore()).update([one])[RUN].rows == rows
+
+
+def test_rows_of_a_batch_are_those_of_all_stages_that_read():
+    stages = [stage(3, 1, 8, a=StageShare(4_000, 2, 30)), stage(4, 1, 2, a=StageShare(400, 2, 7))]
+    assert RunningBatches(FakeStore()).update(stages)[RUN].rows == 127

@@ -107,7 +107,7 @@ def test_nexmark(scaled, number):
         for hour in (1, 2, 3)
         for moment in [(START + timedelta(hours=hour)).isoformat()]
         for event in [{"kind": "person", "id": 10**6, "name": "z", "city": "z", "state": "zz"},
-                      {"kind": "auction", "id": 10**6, "person": -1, "category": 99, "seconds": 1},
+                      {"kind": "auction", "id": 10**6, "person": -1, "category": 10**6, "seconds": 1},
                       {"kind": "bid", "auction": 10**6, "person": -1, "price": 1}]
     ]  # fmt: skip
     query = getattr(nexmark, f"Q{number}")
@@ -121,7 +121,7 @@ def test_nexmark(scaled, number):
     if number in (4, 6):  # updates: the last one of each key counts
         found = list({row[columns[0]]: row for row in sorted(found, key=itemgetter("batch"))}.values())
     told = [tuple(_plain(row[column]) for column in columns) for row in found]
-    told = [row for row in told if 10**6 not in row and 99 not in row and -1 not in row]
+    told = [row for row in told if 10**6 not in row and -1 not in row]
     told = [row for row in told if not any(isinstance(v, datetime) and v > START + timedelta(minutes=30) for v in row)]
     assert sorted(told, key=repr) == sorted((tuple(row.values()) for row in expected), key=repr)
     assert told

@@ -2,18 +2,18 @@
 
 import tempfile
 import tomllib
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from rheostat.cli.application import load_topology
+from rheostat.cli.application import is_name, load_topology
 from rheostat.cli.progress_bar import progress_bar
 from rheostat.cli.run_settings import SINK_FORMS
 from rheostat.cli.shared_options import Json, parse_pairs
@@ -27,16 +27,22 @@ from rheostat.experiments.scenario import read_scenario
 from rheostat.spark.processes.driver_output import spark_output_to
 from rheostat.topology import Topology
 
+if TYPE_CHECKING:
+    from rheostat.experiments.calibration.spark_measurement import Feed
+
 _EXECUTORS = "1,2,4,1,3"
 _TIME = "30s"
+_USUAL_OVER_S = 300.0
+_SHARES_OF_USUAL = (0.25, 0.5)
 
 
 def calibrate_application(
     app: Annotated[
         str,
         typer.Argument(
-            metavar="APP.py[:name]|SCENARIO.toml",
-            help="A Python file, and the name of the topology in it; or a scenario, which is emulated.",
+            metavar="APP.py[:name]|NAME|SCENARIO.toml",
+            help="A Python file, and the name of the topology in it; or the name of an application that comes with "
+            "Rheostat; or a scenario, which is emulated.",
         ),
     ],
     master: Master = None,
@@ -48,7 +54,8 @@ def calibrate_application(
     rates: Annotated[
         str | None,
         typer.Option(
-            metavar="R,R,...", help="Input in records/s for each executor; needs --feed. Without it, as it comes."
+            metavar="R,R,...",
+            help="Input in records/s for each executor. A Python file needs --feed for it, or has input as it comes.",
         ),
     ] = None,
     feed: Annotated[
@@ -69,7 +76,8 @@ def calibrate_application(
 ) -> None:
     """Measure an application on Spark at several sizes and rates, and write a scenario file that simulates it.
 
-    A scenario is emulated as `rheostat compare --on spark` does, and written again with the measured plant.
+    A scenario is emulated as `rheostat compare --on spark` does, and written again with the measured plant. NAME has
+    generated input, by default a quarter and half of its usual load for each executor.
     """
     counts, time_s = _numbers(executors, "--executors"), positive_seconds(time, "--time")
     check_target(master, folder)
@@ -79,11 +87,15 @@ def calibrate_application(
     if app.endswith(".toml"):
         _refuse(feed=feed, records=records, sink=sink, conf=conf)
         topology, fit, content = _scenario(Path(app), counts, rates, time_s, master, folder)
+    elif is_name(app):
+        _refuse(feed=feed, records=records)
+        sinks = parse_pairs(sink, "--sink", "count=json:results") or {}
+        topology, fit, content = *_named(app, counts, rates, time_s, master, folder, sinks, spark_settings), None
     else:
         topology, content = load_topology(app), None
         sinks = parse_pairs(sink, "--sink", "count=json:results") or {}
-        written = _feed(rates, feed, records)
-        fit = _application(topology, counts, written, time_s, master, folder, sinks, spark_settings)
+        fed = _sample_feed(rates, feed, records)
+        fit = _application(topology, counts, fed, time_s, master, folder, sinks, spark_settings)
     out.write_text(plant_file(topology, fit, content), encoding="utf-8")
     if json:
         print(msgspec.json.encode(fit).decode())
@@ -108,29 +120,59 @@ def _scenario(
     return topology, fit_plant(topology, measured), content
 
 
+def _named(
+    name: str,
+    counts: list[int],
+    rates: str | None,
+    time_s: float,
+    master: str | None,
+    folder: Path | None,
+    sinks: dict[str, str],
+    spark_settings: dict[str, str],
+) -> tuple[Topology, PlantFit]:
+    """An application that comes with Rheostat, on generated input."""
+    from rheostat.load import Constant
+    from rheostat.workloads.application import application
+    from rheostat.workloads.feeder import Feeder
+
+    found = application(name)
+    usual = found.load.mean(_USUAL_OVER_S)
+    wanted = [share * usual for share in _SHARES_OF_USUAL] if rates is None else _rates(rates)
+    with tempfile.TemporaryDirectory(prefix="rheostat-calibrate-", ignore_cleanup_errors=True) as written:
+        source, make = Path(written) / "input", found.generate(0)
+        source.mkdir()
+        topology = found.topology(source)
+
+        def feed(rate: float | None) -> AbstractContextManager[object]:
+            return nullcontext() if rate is None else Feeder(source, Constant(rate), make)
+
+        fed = (feed, wanted)
+        return topology, _application(topology, counts, fed, time_s, master, folder, sinks, spark_settings)
+
+
 def _application(
     topology: Topology,
     counts: list[int],
-    written: "WrittenInput | None",
+    fed: "tuple[Feed, Sequence[float | None]] | None",
     time_s: float,
     master: str | None,
     folder: Path | None,
     sinks: dict[str, str],
     spark_settings: dict[str, str],
 ) -> PlantFit:
-    from rheostat.experiments.calibration.sample_feed import SampleFeed
+    """Measured with what feeds it, and at which rates; with its input as it comes without that."""
     from rheostat.experiments.calibration.spark_measurement import CalibrationSettings, measure_on_spark
     from rheostat.spark.query.sinks import checked_sinks
     from rheostat.spark.query.unit import units_of
     from rheostat.spark.target import SparkTarget
 
     checked = checked_sinks(sinks, units_of(topology))
-    feed: dict[str, Any] = {} if written is None else {"feed": SampleFeed(written.folder, written.records)}
-    settings = CalibrationSettings(counts, (None,) if written is None else written.rates, time_s)
+    feed, rates = fed or (lambda rate: nullcontext(), (None,))
+    settings = CalibrationSettings(counts, rates, time_s)
     with _measuring(topology, counts, master, folder) as (cluster, progress, directory):
         target = SparkTarget(master=master, cluster=cluster, settings=spark_settings)
         measured = measure_on_spark(
-            topology, target, directory / "run", settings, sinks=checked, progress=progress, **feed
+            topology, target, directory / "run", settings, sinks=checked, progress=progress, feed=feed
         )
     return fit_plant(topology, measured)
 
@@ -153,32 +195,29 @@ def _measuring(topology: Topology, counts: list[int], master: str | None, folder
         yield cluster, lambda what, share: bar.update(task, description=what, completed=share), Path(name)
 
 
-class WrittenInput(NamedTuple):
-    """Sample `records` that are written to `folder` at `rates`."""
-
-    rates: list[float]
-    folder: Path
-    records: Path
-
-
-def _feed(rates: str | None, feed: Path | None, records: Path | None) -> WrittenInput | None:
+def _sample_feed(
+    rates: str | None, folder: Path | None, records: Path | None
+) -> "tuple[Feed, Sequence[float | None]] | None":
+    """Writes sample records to the folder that the source reads."""
     if rates is None:
-        if feed is not None or records is not None:
+        if folder is not None or records is not None:
             raise ConfigError("--feed and --records need --rates, e.g. --rates 5,10,15")
         return None
     wanted = _rates(rates)
-    if feed is None or records is None:
+    if folder is None or records is None:
         raise ConfigError(
             f"--rates {rates} need to know where input goes: give --feed DIR, the folder that the source reads, and "
             "--records FILE with sample records"
         )
-    return WrittenInput(wanted, feed, records)
+    from rheostat.experiments.calibration.sample_feed import SampleFeed
+
+    return SampleFeed(folder, records), wanted
 
 
 def _refuse(**given: object) -> None:
     for name, value in given.items():
         if value is not None:
-            raise ConfigError(f"--{name} is for applications: a scenario has its own input and results, leave it out")
+            raise ConfigError(f"--{name} is for your own application: this one has its own input, leave it out")
 
 
 def _numbers(text: str, option: str) -> list[int]:

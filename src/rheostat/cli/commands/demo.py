@@ -29,6 +29,7 @@ PERIOD_S = 2.0
 MAX_EXECUTORS = 6
 MAX_COUNT_EXECUTORS = 2
 SUBSTREAMS = 4
+KEEP = "10s"
 
 _FIRST_RESULTS_TIMEOUT_S = 180.0
 _WARM_UP_S = 20.0
@@ -119,8 +120,14 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float, dashboard: 
 
 
 def _options(policy: str, sla: SLA) -> dict[str, str]:
-    """Batches alone take about half of the SLA here, so latency would never fall below DRS's default T_min."""
-    return {"t_min": f"{0.75 * sla.latency_s}s"} if policy == "drs" else {}
+    """The demo is a day in three minutes, so executors are kept for a shorter time after they were last needed.
+
+    Batches alone take about half of the SLA here, so latency would never fall below DRS's default T_min.
+    """
+    return {
+        "drs": {"t_min": f"{0.75 * sla.latency_s}s", "keep": KEEP},
+        DEFAULT_POLICY: {"keep": KEEP},
+    }.get(policy, {})
 
 
 def _await_first_results(running: "Pipeline", history: RunHistory) -> None:

@@ -97,7 +97,11 @@ def _show(reproduction: Reproduction, result: ReproductionResult) -> None:
 
 def _marked(claim: Claim) -> str:
     mark = "[green]✓ holds[/]" if claim.holds else "[red]✗ does not hold[/]"
-    notes = [claim.evidence, f"not counted: {claim.given}" if claim.given else "", "" if claim.holds else claim.why]
+    notes = [
+        claim.evidence,
+        f"not counted: {claim.given}" if claim.shows_nothing else "",
+        "" if claim.holds else claim.why,
+    ]
     shown = "; ".join(filter(None, notes))
     return f"{mark}  {claim.text}" + (f" [dim]({shown})[/]" if shown else "")
 

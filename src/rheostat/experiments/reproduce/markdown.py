@@ -79,6 +79,6 @@ def _number(value: float) -> str:
 def sentence(claim: Claim) -> str:
     """A claim with its verdict; if it fails with the reason, if it shows nothing with a note that it is not counted."""
     held = "holds" if claim.holds else "**does not hold**"
-    counted = f", not counted: {claim.given}" if claim.given else ""
+    counted = f", not counted: {claim.given}" if claim.shows_nothing else ""
     evidence = f" ({claim.evidence})" if claim.evidence else ""
     return f"{claim.text}: {held}{counted}{evidence}" + ("" if claim.holds else f". {claim.why or UNKNOWN}")

@@ -125,7 +125,7 @@ def _name(reproduction: Reproduction, result: ReproductionResult) -> str:
 
 
 def _row(reproduction: Reproduction, name: str, result: ReproductionResult) -> str:
-    counted = [claim.holds for claim in result.claims if not claim.given]
+    counted = [claim.holds for claim in result.claims if not claim.shows_nothing]
     address = f"reproduction/{reproduction.paper}.md"
     held = f"{sum(counted)} of {len(counted)}"
     return f"| [{name}]({address}) | {heading(reproduction, result)} | {held} | {len(result.claims) - len(counted)} |"

@@ -42,8 +42,8 @@ class Effort:
 class Claim:
     """A claim of a paper, and whether it holds here: computed from the results, never written by hand.
 
-    `given` says why a claim shows nothing, if it holds by construction or by fitting: it is then not counted. `why`
-    says why it fails where it does, if an experiment shows that.
+    `given` says why a claim shows nothing, if it holds by construction or by fitting: it is then not counted. One that
+    fails all the same is. `why` says why it fails where it does, if an experiment shows that.
     """
 
     text: str
@@ -51,6 +51,10 @@ class Claim:
     evidence: str = ""
     given: str = ""
     why: str = ""
+
+    @property
+    def shows_nothing(self) -> bool:
+        return self.holds and bool(self.given)
 
 
 @dataclass(frozen=True)

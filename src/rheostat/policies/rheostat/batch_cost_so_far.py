@@ -10,37 +10,49 @@ _VARIATION = 2.0
 _ERRORS = 5.0
 """Standard errors by which a record has to cost more than learned: chance must not look like a jump."""
 
+_BESIDE_S = 0.05
+"""A task may take so much longer than usual, whatever its records: a few records that cost little would seem to cost
+several times as much."""
+
 _SAME_BATCH_S = 0.05
 """Two readings whose batches began no further apart are of the same batch."""
 
 
 class BatchCostSoFar:
     """Follows the batches of one operator while they run: a jump of the cost is seen before the first batch with it has
-    finished."""
+    finished. It is believed until what has finished is learned from, or a later batch says otherwise."""
 
     def __init__(self) -> None:
         self._began_s: float | None = None
         self._filled_s: float | None = None
-        self._cost_s = self._records = 0.0
+        self._of_s: float | None = None
+        self._cost_s = self._records = self._beside_s = 0.0
 
     def update(self, time_s: float, batch: BatchUnderWay | None, rate: float | None, *, is_keyed: bool) -> None:
         """Add one more turn; `rate` is used where the rows of the batch are not known. The tasks of a keyed operator
         differ, so that those that wait may be shorter than those that run: only what was worked counts."""
-        self._cost_s = self._records = 0.0
         if batch is None:
             return
         rows = self._rows(time_s - batch.elapsed_s, batch, rate)
         begun = batch.finished + batch.running
-        if rows and begun:
-            work_s = batch.worked_s if is_keyed else batch.least_work_s
-            self._cost_s, self._records = work_s / rows, rows * min(1.0, begun / batch.tasks)
+        if not rows or not begun:
+            return
+        cost_s = (batch.worked_s if is_keyed else batch.likely_work_s) / rows
+        if self._of_s == self._began_s or cost_s >= self._cost_s or batch.finished >= batch.tasks / 2:
+            self._of_s, self._cost_s, self._records = self._began_s, cost_s, rows * min(1.0, begun / batch.tasks)
+            self._beside_s = _BESIDE_S * batch.tasks / rows
+
+    def forget(self) -> None:
+        """The batches up to now were learned from."""
+        self._of_s, self._cost_s, self._records = None, 0.0, 0.0
 
     def at_least_s(self, learned_s: float | None) -> float | None:
         """What a record costs: `learned_s`, or more if that cannot be chance."""
         if not self._records:
             return learned_s
         chance = 1 + _ERRORS * math.sqrt(_VARIATION / max(1.0, self._records))
-        return self._cost_s if learned_s is None or self._cost_s > chance * learned_s else learned_s
+        is_more = learned_s is None or self._cost_s - self._beside_s > chance * learned_s
+        return self._cost_s if is_more else learned_s
 
     def _rows(self, began_s: float, batch: BatchUnderWay, rate: float | None) -> float | None:
         """As the plant says, or what arrived between the beginnings of the batch before and of this one."""

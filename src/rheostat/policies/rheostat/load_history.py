@@ -5,6 +5,7 @@ Sudden rises are looked for in the rate alone. A season may also be one of what 
 
 import math
 from collections import deque
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,18 @@ _SHORTEST_SEASON = 15
 _SEASON_ERROR = 0.15
 """Share of the load by which the season before may be wrong about the last one, in the median and as 90 % quantile
 three times as much."""
+
+
+_LOW = 0.05
+"""Share of the moments like the present one after which less entered than the low end of what is expected."""
+
+
+class Arrivals(NamedTuple):
+    """So many records are expected, and between `low` and `high` if enough was seen to tell."""
+
+    records: float
+    low: float | None = None
+    high: float | None = None
 
 
 class LoadHistory:
@@ -103,6 +116,23 @@ class LoadHistory:
         begin = len(self._past) - self._season - 1
         past = list(self._past)[begin : begin + self._ahead(horizon_s) + 2]
         return max(self.rate, max(rate * cost_s for _, rate, cost_s in past) / self._past[-1][2])
+
+    def expected(self, horizon_s: float) -> Arrivals | None:
+        """What enters within `horizon_s`: as a season before, or as after the moments that were like this one, or as
+        the trend goes on. None before anything is known."""
+        if self.rate is None or not self._counted:
+            return None
+        if self._season > 1:
+            return Arrivals(float(self._entered(np.array([self._past[-self._season - 1][0]]), horizon_s)[0]))
+        alike_s = self._moments_like_now(horizon_s)
+        if not len(alike_s):
+            return Arrivals((self.rate + self.by_trend(horizon_s)) / 2 * horizon_s)
+        low, middle, high = np.quantile(self._entered(alike_s, horizon_s), [_LOW, 0.5, 1 - _LOW]).tolist()
+        return Arrivals(middle, low, high)
+
+    def _entered(self, since_s: NDArray[np.float64], horizon_s: float) -> NDArray[np.float64]:
+        counted_s, arrived = np.array(self._counted).T
+        return np.asarray(np.interp(since_s + horizon_s, counted_s, arrived) - np.interp(since_s, counted_s, arrived))
 
     def replay(self, horizon_s: float) -> LoadReplay | None:
         """What came within `horizon_s` after the moments that were like this one; and a rise that may come, though it

@@ -22,9 +22,13 @@ _REMEMBERED = 100
 """Turns with batches over which what is known of the slowest task is averaged."""
 
 _COLD_S = 5.0
-"""An executor is cold for so long: it loads classes, compiles, and starts its Python workers. Nothing is learned until
-what it has begun by then is finished."""
+"""An executor is cold for so long: it loads classes, compiles, and starts its Python workers. Nothing is learned from
+finished work until what it has begun by then is finished."""
 
+_RECORD_VARIANCE = 2.0
+"""Of the work of one record over its squared mean: one for the number of records, one for what they cost."""
+
+_SHORTEST_BATCH_S = 0.1
 _ITERATIONS = 20
 
 _EQUAL_ROWS, _EQUAL_BATCHES = 0.01, 3
@@ -53,6 +57,7 @@ class OperatorCost:
         self._equal_batches = 0
         self._active_since_s: dict[int, float] = {}
         self._cold_at: int | None = None
+        self._moved_at: int | None = None
         self.task_limit: int | None = None
         self.is_limited = False
         self.shares = SubstreamShares()
@@ -71,19 +76,24 @@ class OperatorCost:
         rate: float | None = None,
     ) -> None:
         """Learn from one more turn, in which `size` executors served and had the substreams as in `owners`, and
-        records arrived at `rate`."""
+        records arrived at `rate`. The first batch after a move loads state, so it shows no jump of the cost."""
         self.batched, self.trigger_s = state.batch is not None, state.trigger_s
+        is_moved = bool(self._owners) and owners != self._owners
         self._owners, self._size = owners, size
         self._batches.update(state.batch, size, executors)
         self._fitted_s = self._batches.fitted() or (0.0, 0.0)
         self.shares.update(time_s, substreams)
         if self._has_cold(time_s, executors):
             self._cold_at = state.completed
-        if self._cold_at is None or self.learned_s is None:
+        if is_moved:
+            self._moved_at = state.completed
+        if state.completed is not None and state.busy_s is not None:
+            if self._cold_at is None or self.learned_s is None:
+                self._learn_from_finished(time_s, state, size, rate)
+            elif state.completed != self._cold_at:
+                self._cold_at, self._last, self._last_size = None, state, size
+        if self._moved_at is None or self._moved_at != state.completed:
             self._running.update(time_s, state.under_way, rate, is_keyed=bool(owners))
-            self._learn_from_finished(time_s, state, size)
-        elif state.completed != self._cold_at:
-            self._cold_at, self._last, self._last_size = None, state, size
 
     def _has_cold(self, time_s: float, executors: Sequence[ExecutorState]) -> bool:
         """Whether an executor serves that began to a moment ago: what its first records take says nothing about
@@ -126,31 +136,36 @@ class OperatorCost:
         work_s = rows * (self.service_s or 0.0) * self.stretch(self._size, as_it_is=True)
         return max(0.0, work_s - worked_s) / self._size
 
-    def _learn_from_finished(self, time_s: float, state: OperatorState, size: int) -> None:
+    def _learn_from_finished(self, time_s: float, state: OperatorState, size: int, rate: float | None) -> None:
         last, last_size = self._last, self._last_size
         if last is not None and state.completed == last.completed:
             return
         self._last, self._last_size = state, size
-        if last is None or state.completed is None or last.completed is None:
+        if last is None:
             return
-        records, work_s = state.completed - last.completed, (state.busy_s or 0.0) - (last.busy_s or 0.0)
+        records, work_s = (state.completed or 0) - (last.completed or 0), (state.busy_s or 0.0) - (last.busy_s or 0.0)
         if records > 0 and work_s > 0:
             self._service.add(time_s, records, work_s)
             self.learned_s = self._service.mean(time_s)
+            self._running.forget()
             if size == last_size:
                 self._learn_variation(state, last, records, work_s)
             if state.batch is not None and last.batch is not None:
-                self._learn_limits(state, state.batch, last.batch, records, size if size == last_size else None)
+                self._learn_tasks(state.batch, last.batch, size if size == last_size else None)
+                self._learn_row_limit(state, records / max(1, state.batch.count - last.batch.count), rate or 0.0)
 
-    def _learn_limits(self, state: OperatorState, now: Batch, before: Batch, records: int, size: int | None) -> None:
-        """Whether batches have fewer tasks than executors, and whether they all have the same number of records,
-        however many wait."""
-        batches = max(1, now.count - before.count)
-        rows = records / batches
+    def _learn_row_limit(self, state: OperatorState, rows: float, rate: float) -> None:
+        """Whether batches all have the same number of records, though more have waited when they began."""
         is_equal = abs(rows - self._batch_rows) <= _EQUAL_ROWS * rows
         self._equal_batches = self._equal_batches + 1 if is_equal else 0
         self._batch_rows = rows
-        self.is_limited = self._equal_batches >= _EQUAL_BATCHES and (state.queued or 0) > 2 * rows
+        if (batch := state.under_way) is not None:
+            left = (state.queued or 0) - (batch.rows or rows) - rate * batch.elapsed_s
+            self.is_limited = self._equal_batches >= _EQUAL_BATCHES and left > 2 * rows
+
+    def _learn_tasks(self, now: Batch, before: Batch, size: int | None) -> None:
+        """Whether batches have fewer tasks than executors."""
+        batches = max(1, now.count - before.count)
         if size is not None and now.tasks is not None and before.tasks is not None:
             tasks = (now.tasks - before.tasks) // batches
             if tasks < size:
@@ -205,6 +220,18 @@ class OperatorCost:
             rows = np.array(rate * self.trigger_s)
             return self.trigger_s / 2 + float(self.batch_with_s(rows, np.array(float(size)), size))
         return (self.service_s or 0.0) / (1 - used)
+
+    def chance_s(self, rate: float, size: int, window_s: float) -> float:
+        """The standard deviation of the mean latency over a window, in the long run: records arrive by chance and
+        differ in cost. What a batch has more than usual, the next one has too, by the share of the utilisation."""
+        used = self.utilisation(rate, size)
+        if not self.batched or not rate > 0 or used >= FULL:
+            return 0.0
+        batch_s = max(self._batch_s(rate, size, used), self.trigger_s, _SHORTEST_BATCH_S)
+        share = used / rate  # of an executor's time, by one record
+        each_s = share * math.sqrt(_RECORD_VARIANCE * rate * batch_s) / math.sqrt(1 - used**2)
+        batches = max(1.0, window_s / batch_s * (1 - used) / (1 + used))
+        return LATENCY_IN_BATCHES * each_s / math.sqrt(batches)
 
     def batch_with_s(self, rows: Floats, executors: Floats, cost_size: int) -> Floats:
         """The durations of batches of so many rows on so many executors."""

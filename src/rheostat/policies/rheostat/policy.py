@@ -14,8 +14,10 @@ from rheostat.decision import Decision, Effect, Move, Transfer
 from rheostat.describe import executors, resize
 from rheostat.duration import human, seconds
 from rheostat.names import PoolName
+from rheostat.policies.expectation import Expectation
 from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
 from rheostat.policies.policy import Policy
+from rheostat.policies.rheostat.failed_sizes import FailedSizes
 from rheostat.policies.rheostat.latency_correction import LatencyCorrection
 from rheostat.policies.rheostat.latency_window import LatencyWindow
 from rheostat.policies.rheostat.load_history import LoadHistory
@@ -45,7 +47,8 @@ _ASSUMED_START_S = 10.0
 """Until one was seen to start."""
 
 _RECENT_S = 10.0
-"""Executors may leave if nothing was late for so long: the SLA's window may be late for longer, by what was drained."""
+"""Executors may leave if nothing was late for so long, and none was asked for: the SLA's window may be late for longer,
+by what was drained."""
 
 _UNEVEN = 0.7
 """Moves are worth their pause if they bring the latency below this share of what it would be."""
@@ -80,12 +83,15 @@ class Rheostat(Policy[RheostatOptions]):
         self._costs = {name: OperatorCost() for name in goal.topology.operators}
         self._keep_s = seconds(self.options.keep, "keep")
         self._kept: dict[PoolName, deque[tuple[float, int]]] = {}
+        self._failed: dict[PoolName, FailedSizes] = {}
+        self._last_out_s: dict[PoolName, float] = {}
         self._slow: dict[PoolName, SlowExecutors] = {}
         strictest = goal.end_to_end or min(goal.slas, key=lambda sla: sla.latency_s, default=None)
         self._sla_s = math.inf if strictest is None else strictest.latency_s
         self._latency = LatencyWindow(10.0 if strictest is None else strictest.window_s)
         self._recent = LatencyWindow(min(_RECENT_S, self._latency.window_s))
         self._correction = LatencyCorrection(self._sla_s, self._latency.window_s)
+        self.expectation: Expectation | None = None
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool."""
@@ -94,10 +100,12 @@ class Rheostat(Policy[RheostatOptions]):
             sizing = self._sizing(observation)
         except NotMeasuredError as missing:
             return observation.hold_all(str(missing))
+        self._expect(observation.snapshot.time_s, sizing.start_s)
         needs = self._needs(observation, sizing)
         self._correct(observation, sizing, needs)
         sizes = within_budget(
-            observation, {name: self._wanted(observation, name, need) for name, need in needs.items()}
+            observation,
+            {name: self._wanted(observation, name, need, sizing.work(name)) for name, need in needs.items()},
         )
         return [
             self._replace(observation, pool, sizes[name])
@@ -123,6 +131,10 @@ class Rheostat(Policy[RheostatOptions]):
                     self._costs[name].update(
                         snapshot.time_s, state, pool.executors, serving, owners, substreams, rates.get(name)
                     )
+
+    def _expect(self, time_s: float, horizon_s: float) -> None:
+        if (arrivals := self._load.expected(horizon_s)) is not None:
+            self.expectation = Expectation(time_s, time_s + horizon_s, *arrivals)
 
     def _record_cost_s(self) -> float | None:
         """What a record that enters costs in all operators that it comes to; None if no operator's cost is known."""
@@ -160,7 +172,7 @@ class Rheostat(Policy[RheostatOptions]):
 
     def _needs(self, observation: Observation, sizing: Sizing) -> dict[PoolName, _Need]:
         aim_s = _AIM * self._sla_s
-        load, left = sizing.steady(aim_s), sizing.with_more(1 + max(_LEAVING, self._load.error)).steady(aim_s)
+        load, left = sizing.steady(aim_s), sizing.with_more(1 + max(_LEAVING, self._load.error)).left(aim_s)
         is_forecast = self._load.forecast(sizing.start_s) is not None
         replay = None if is_forecast else self._load.replay(self._latency.window_s + sizing.start_s)
         rises = sizing.for_rises(replay, self.options.caution, load, aim_s)
@@ -183,18 +195,25 @@ class Rheostat(Policy[RheostatOptions]):
         predicted_s = sizing.latency_s(sizes) / sizing.correction
         self._correction.learn(observation.snapshot.time_s, predicted_s, self._latency.mean_s, is_settled=is_settled)
 
-    def _wanted(self, observation: Observation, name: PoolName, need: _Need) -> int:
+    def _wanted(self, observation: Observation, name: PoolName, need: _Need, work: float) -> int:
         """The size that a pool should have, if the budget allows it."""
         pool, time_s = observation.pools[name], observation.snapshot.time_s
-        recent = self._kept.setdefault(name, deque())
+        recent, failed = self._kept.setdefault(name, deque()), self._failed.setdefault(name, FailedSizes())
         recent.append((time_s, need.kept))
         while len(recent) > 1 and not recent[1][0] > time_s - self._keep_s:
             recent.popleft()
         if need.now > pool.size:
+            self._last_out_s[name] = time_s
+            if max(need.load, need.backlog) > pool.size:
+                failed.scaled_out(time_s, work)
             return need.now
-        if pool.settling or self._is_late(observation) or time_s - recent[0][0] < self._keep_s:
+        is_new = time_s - self._last_out_s.get(name, -math.inf) < _RECENT_S
+        if is_new or pool.settling or self._is_late(observation) or time_s - recent[0][0] < self._keep_s:
             return pool.size
-        return min(pool.size, max(need.backlog, *(size for _, size in recent)))
+        wanted = max(need.backlog, failed.least(time_s, work), *(size for _, size in recent))
+        if wanted < pool.size:
+            failed.scaled_in(time_s, wanted, work)
+        return min(pool.size, wanted)
 
     def _is_late(self, observation: Observation) -> bool:
         """Whether results are late, or records that wait or are computed now will be."""

@@ -22,6 +22,9 @@ _LEAST_GAIN = 0.01
 _LEAST_GAIN_OUT_OF_REACH = 0.03
 """The same where no number of executors keeps the SLA."""
 
+_CHANCES = 2.0
+"""Standard deviations of the mean latency over a window."""
+
 _LEAVING_S = 5.0
 """Executors are paid for until it is seen that they are not needed any more."""
 
@@ -81,6 +84,29 @@ class Sizing:
         return self.correction * sum(
             self.costs[name].latency_s(self.rates[name], sizes[pool]) for name in self.pools[pool].measured
         )
+
+    def left(self, latency_s: float) -> Sizes:
+        """The same if they are also to keep the SLA when more arrives than usual, by chance."""
+        sizes = self.steady(latency_s)
+        while (now_s := self._by_chance_s(sizes)) > self.sla_s:
+            gains = {
+                pool: now_s - self._by_chance_s({**sizes, pool: size + 1})
+                for pool, size in sizes.items()
+                if size < self.most(pool)
+            }
+            best = max(gains, key=gains.__getitem__, default=None)
+            if best is None or not gains[best] > _LEAST_GAIN * now_s:
+                break
+            sizes[best] += 1
+        return sizes
+
+    def _by_chance_s(self, sizes: Mapping[PoolName, int]) -> float:
+        chances_s = [
+            self.costs[name].chance_s(self.rates[name], size, self.window_s)
+            for pool, size in sizes.items()
+            for name in self.pools[pool].measured
+        ]
+        return self.latency_s(sizes) + self.correction * _CHANCES * math.hypot(*chances_s)
 
     def steady(self, latency_s: float) -> Sizes:
         """The fewest executors that keep `latency_s` in the long run, or come as near to it as the bounds allow.

@@ -17,6 +17,8 @@ _KEPT = 0.7
 """The weight of what an executor did before when it has done more."""
 
 _LEAST_RECORDS = 20.0
+_LEAST_READINGS = 4
+"""Readings of an executor before it is compared: while one starts, it and those beside it are slow for a while."""
 
 
 @dataclass(slots=True)
@@ -25,6 +27,11 @@ class _Done:
     busy_s: float
     records: float = 0.0
     work_s: float = 0.0
+    readings: int = 0
+
+    @property
+    def is_known(self) -> bool:
+        return self.records >= _LEAST_RECORDS and self.readings >= _LEAST_READINGS
 
 
 class SlowExecutors:
@@ -46,13 +53,17 @@ class SlowExecutors:
             elif state.completed > done.completed:
                 records, work_s = state.completed - done.completed, state.busy_s - done.busy_s
                 done = _Done(
-                    state.completed, state.busy_s, _KEPT * done.records + records, _KEPT * done.work_s + work_s
+                    state.completed,
+                    state.busy_s,
+                    _KEPT * done.records + records,
+                    _KEPT * done.work_s + work_s,
+                    done.readings + 1,
                 )
             self._done[state.id] = done
 
     def slowest(self) -> tuple[int, float] | None:
         """The slowest executor and how many times as long as the others it takes; None if none is slow for sure."""
-        times_s = {e: done.work_s / done.records for e, done in self._done.items() if done.records >= _LEAST_RECORDS}
+        times_s = {e: done.work_s / done.records for e, done in self._done.items() if done.is_known}
         if len(times_s) < 2:
             return None
         slowest = max(times_s, key=times_s.__getitem__)

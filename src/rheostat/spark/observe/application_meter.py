@@ -156,7 +156,7 @@ class ApplicationMeter:
     def _under_way(self, now_s: float) -> BatchUnderWay | None:
         """The batches of all queries, as one that began with the first of them."""
         batches = [
-            self._work(run_id).under_way(batch, self._totals.rows_until(run_id, batch.started_s), self._slots, now_s)
+            self._work(run_id).under_way(batch, self._totals.rows_of(run_id, batch), self._slots, now_s)
             for run_id, batch in self._running.items()
         ]
         known = [batch for batch in batches if batch is not None]

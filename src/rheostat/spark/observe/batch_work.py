@@ -93,19 +93,21 @@ class BatchWork:
         """The batch that is computed now, which has `rows`; None while nothing shows what its tasks take.
 
         What a task costs beside its work is taken from the last sample. Tasks on executors that had no part in the last
-        batch count as waiting: the first task on an executor takes longer, and this is no work.
+        batch count as waiting: the first tasks on an executor take longer, and this is no work.
         """
         if self.sample is None or self.tasks is None:
             return None
         warm = self.tasks.executors()
         begun = [task for task in running.running if task.executor_id in warm]
-        held_s = running.finished_s + sum(task.elapsed_s(now_s) for task in begun)
-        worked_s = held_s - self.sample.overhead_s * (running.finished + len(begun))
+        done = [share for executor, share in running.done if executor in warm]
+        finished = sum(share.succeeded_tasks for share in done)
+        held_s = sum(share.task_s for share in done) + sum(task.elapsed_s(now_s) for task in begun)
+        worked_s = held_s - self.sample.overhead_s * (finished + len(begun))
         per_executor = max((slots.get(executor, 1) for executor in warm), default=1)
         return BatchUnderWay(
             elapsed_s=max(0.0, now_s - running.started_s),
             tasks=running.tasks,
-            finished=running.finished,
+            finished=finished,
             running=len(begun),
             worked_s=max(0.0, worked_s) / max(1, per_executor),
             rows=rows,

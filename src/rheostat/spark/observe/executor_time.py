@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from rheostat.spark.observe.status_store import ActiveStage, ExecutorSummary, StageData, StageShare, StatusStore
 
-_MS = 1e-3
-
 
 class HeldTime(NamedTuple):
     """An executor, and how long tasks have held it: a second is a second of all its slots."""
@@ -66,4 +64,4 @@ class ExecutorTime:
 
 def _add(times_s: defaultdict[str, float], shares: Mapping[str, StageShare]) -> None:
     for executor, share in shares.items():
-        times_s[executor] += share.task_time * _MS
+        times_s[executor] += share.task_s

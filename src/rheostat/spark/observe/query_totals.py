@@ -12,26 +12,25 @@ them:
 - Queries may have different SLAs. A latency then counts as the share of its own SLA, so that one SLA, the strictest,
   holds when each holds.
 - Between two reports rows are taken to arrive as they did before: since the start of the last batch that was reported,
-  at the mean rate of the batches of the last seconds. So a long batch does not look like a source that has dried up,
-  and the backlog grows while a batch hangs. While a query waits for rows, and its source does not tell whether there
-  are any, no more arrive than came between two batches before: a source that hands over its rows once a second still
-  has an even rate.
+  at the rate of the batches before (see `arrival_line`). So a long batch does not look like a source that has dried up,
+  and the backlog grows while a batch hangs. While a query waits for rows, no more arrive than came between two batches
+  before: a source that hands over its rows once a second still has an even rate.
 
 Of a query that reads only Kafka nothing but latencies is estimated: its broker tells at any time what has arrived.
 While the broker does not answer, that is unknown.
 """
 
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import NamedTuple
 
 from rheostat.snapshot import Latency
 from rheostat.spark.kafka.query_topics import TopicLoad
+from rheostat.spark.observe.arrival_line import ArrivalLine
 from rheostat.spark.observe.counters import merged
 from rheostat.spark.observe.query_progress import QueryRun, StreamingQueries
+from rheostat.spark.observe.running_batches import RunningBatch
 from rheostat.spark.query.batch_log import BatchRecord
 
 ESTIMATED = "latencies are estimated from batch durations: the rows carry no entry time"
@@ -39,9 +38,6 @@ UNDER_WAY = "what has arrived since the last batch began is estimated from the r
 NO_QUERY = "no streaming query is active"
 ALL_QUERIES = "*"
 """Stands for all queries that are not named."""
-
-_RATE_OVER_S = 5.0
-"""The rate of arrivals is that of batches that began at least so long ago, and of all since."""
 
 _MOST_FAILURES = 8
 
@@ -62,7 +58,7 @@ class _RunTotals:
     under_way: int = 0
     waited_s: float | None = None
     load: TopicLoad | None = None
-    _recent: deque[BatchRecord] = field(default_factory=deque)
+    _line: ArrivalLine = field(default_factory=ArrivalLine)
 
     def __post_init__(self) -> None:
         """Batches from before tell at which rate rows arrive, so that it is known from the start."""
@@ -84,28 +80,20 @@ class _RunTotals:
 
     def _follow(self, batch: BatchRecord) -> None:
         self.last = batch
-        self._recent.append(batch)
-        while len(self._recent) > 2 and batch.started_s - self._recent[1].started_s >= _RATE_OVER_S:
-            self._recent.popleft()
-
-    @property
-    def _rate(self) -> float | None:
-        """None until two batches are known."""
-        span_s = self._recent[-1].started_s - self._recent[0].started_s if self._recent else 0.0
-        rows = sum(batch.row_count for batch in self._recent) - (self._recent[0].row_count if self._recent else 0)
-        return rows / span_s if span_s > 0 else None
+        self._line.add(batch)
 
     @property
     def queued(self) -> int:
         return (self.behind or 0) + self.under_way
 
-    def rows_until(self, started_s: float) -> int | None:
-        """Rows in a batch that began then, after the last one that was reported; None if they cannot be estimated."""
+    def rows_of(self, batch: RunningBatch) -> int | None:
+        """Rows in the batch under way: as its topics say, or its tasks, or as many as have arrived since the last batch
+        that was reported; None if they cannot be estimated."""
         if self.load is not None:
             return self.load.under_way or None
-        if self.last is None or (rate := self._rate) is None:
-            return None
-        return round(rate * max(0.0, started_s - self.last.started_s)) + (self.behind or 0)
+        if batch.rows is not None or self.last is None or self._line.rate is None:
+            return batch.rows
+        return max(0, self._line.since_last(batch.started_s)) + (self.behind or 0)
 
     def _estimate(self, now_s: float) -> int:
         """Sets `under_way` and `waited_s`. Returns the rows that have arrived since the last batch began, whether they
@@ -116,17 +104,14 @@ class _RunTotals:
             self.behind = self.load.behind
             self.waited_s = self.load.oldest_s or None
             return 0
-        if self.last is None or (rate := self._rate) is None:
+        if self.last is None or self._line.rate is None:
             return 0
         since_s = max(0.0, now_s - self.last.started_s)
         if self.run.is_processing():
-            self.under_way = round(rate * since_s)
+            self.under_way = max(0, self._line.since_last(now_s))
             self.waited_s = since_s if self.under_way else None
             return self.under_way
-        if self.behind is not None:
-            return 0
-        longest_s = max(after.started_s - before.started_s for before, after in pairwise(self._recent))
-        return round(rate * min(since_s, longest_s))
+        return max(0, self._line.since_last(self.last.started_s + min(since_s, self._line.longest_s)))
 
 
 def _topic_problems(totals: _RunTotals) -> list[str]:
@@ -221,10 +206,10 @@ class QueryTotals:
         """The number of the last batch of each query that runs, by run id."""
         return {run_id: each.last.batch for run_id, each in self._running.items() if each.last is not None}
 
-    def rows_until(self, run_id: str, started_s: float) -> int | None:
-        """Rows in the batch under way of a query, which began then; None if they cannot be estimated."""
+    def rows_of(self, run_id: str, batch: RunningBatch) -> int | None:
+        """Rows in the batch under way of a query; None if they cannot be estimated."""
         totals = self._running.get(run_id)
-        return None if totals is None else totals.rows_until(started_s)
+        return None if totals is None else totals.rows_of(batch)
 
     @property
     def queued(self) -> int:

@@ -1,14 +1,16 @@
 """Running batches: the micro-batches that are computed now, and how far their tasks are."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rheostat.spark.observe.status_store import ActiveStage, StageData, StatusStore, TaskData
+from rheostat.spark.observe.status_store import ActiveStage, StageData, StageShare, StatusStore, TaskData
 
 _BATCH = re.compile(r"runId = ([0-9a-f-]{36})\nbatch = (\d+)")
 _MS = 1e-3
+_FEWEST_TASKS = 2
+"""Finished tasks of a stage that show how much the others read."""
 
 
 class BatchId(NamedTuple):
@@ -26,15 +28,15 @@ def batch_of(stage: StageData) -> BatchId | None:
 
 @dataclass(frozen=True, slots=True)
 class RunningBatch:
-    """A batch under way. `tasks` are those of all stages begun so far; the `finished` ones took `finished_s` in all, in
-    seconds of single slots."""
+    """A batch under way. `tasks` are those of all stages begun so far, `done` is what executors, by their ids, have
+    finished of them. `rows` is how many it reads, by what its finished tasks have read; None while too few have."""
 
     number: int
     started_s: float
     tasks: int
-    finished: int
-    finished_s: float
+    done: tuple[tuple[str, StageShare], ...]
     running: tuple[TaskData, ...]
+    rows: int | None = None
 
 
 class RunningBatches:
@@ -65,12 +67,23 @@ class RunningBatches:
             if stage_id not in now_active and each.running:
                 stages[stage_id] = ActiveStage(each.stage, (), self._store.shares(each.stage))
         stages.update(now_active)
-        shares = [share for each in stages.values() for share in each.shares.values()]
         return RunningBatch(
             number=batch.batch,
             started_s=min(each.stage.submission_time for each in stages.values()) * _MS,
             tasks=sum(each.stage.tasks for each in stages.values()),
-            finished=sum(share.succeeded_tasks for share in shares),
-            finished_s=sum(share.task_time for share in shares) * _MS,
+            done=tuple(share for each in stages.values() for share in each.shares.items()),
             running=tuple(task for each in active for task in each.running),
+            rows=_rows(stages.values()),
         )
+
+
+def _rows(stages: Iterable[ActiveStage]) -> int | None:
+    """If the other tasks of a stage read as much as those that have finished."""
+    total = 0.0
+    for each in stages:
+        finished = sum(share.succeeded_tasks for share in each.shares.values())
+        if read := sum(share.input_records for share in each.shares.values()):
+            if finished < min(_FEWEST_TASKS, each.stage.tasks):
+                return None
+            total += read * each.stage.tasks / finished
+    return round(total) or None

@@ -108,10 +108,16 @@ class StageData(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class StageShare(msgspec.Struct, frozen=True, rename="camel"):
-    """What an executor has done of a stage: its tasks that have ended, and their time in milliseconds."""
+    """What an executor has done of a stage: its tasks that have ended, their time in milliseconds, and the records that
+    they have read from a source."""
 
     task_time: int = 0
     succeeded_tasks: int = 0
+    input_records: int = 0
+
+    @property
+    def task_s(self) -> float:
+        return self.task_time * _MS
 
 
 def shares_of(ended: Iterable[TaskData]) -> dict[str, StageShare]:
@@ -119,8 +125,11 @@ def shares_of(ended: Iterable[TaskData]) -> dict[str, StageShare]:
     shares: dict[str, StageShare] = {}
     for task in ended:
         before = shares.get(task.executor_id, StageShare())
+        read = task.task_metrics.input_metrics.records_read if task.task_metrics and task.succeeded else 0
         shares[task.executor_id] = StageShare(
-            before.task_time + (task.duration or 0), before.succeeded_tasks + int(task.succeeded)
+            before.task_time + (task.duration or 0),
+            before.succeeded_tasks + int(task.succeeded),
+            before.input_records + read,
         )
     return shares
 

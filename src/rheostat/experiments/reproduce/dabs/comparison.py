@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rheostat.experiments.replicate import Mean, mean_of
-from rheostat.experiments.reproduce.dabs.strategies import Setup, strategies
+from rheostat.experiments.reproduce.dabs.strategies import FOLLOWING, LEARNED, Setup, strategies
 from rheostat.experiments.reproduce.dabs.topologies import DabsTopology
 from rheostat.experiments.reproduce.reproduction import Effort, Progress
 from rheostat.experiments.reproduce.sweep import Case
@@ -66,6 +66,8 @@ def compare(
     for done, (strategy, setting, scenario, setups) in enumerate(cases, start=1):
         runs = [_runs(application.observed, scenario, setup, range(effort.seeds)) for setup in setups]
         found[strategy, setting] = min(runs, key=lambda each: each.loss().mean)
+        if strategy == LEARNED:
+            found[FOLLOWING, setting] = runs[-1]
         progress(done / len(cases))
     return found
 

@@ -22,6 +22,9 @@ ALPHA = 0.6
 _THRESHOLDS = ((0.8, 0.4), (0.7, 0.2), (0.5, 0.1))
 _LEVELS = (2, 8, 24)
 
+FOLLOWING = f"{LEARNED}, {_LEVELS[-1]} levels"
+"""Always shown as well: it follows the rate, as the paper describes it."""
+
 
 @dataclass(frozen=True)
 class Setup:

@@ -22,14 +22,10 @@ the predictors is the number of the second, as in the paper's own service.
 How to read the differences: r = λ·et/td leaves no reserve. Input that a forecast misses waits for the next decision, up
 to 30 s. The mean latency therefore comes from a few misses and varies more than saved resources. FFT without a trend
 predicts that the beginning of its window repeats, which is right for a stationary input and far off for a wave that is
-longer than the window; the row "FFT, trend" has one. The neural network is trained on scaled samples here. With plain
-ones, as published, its forecast depends on their unit: the row "ANN, unscaled" has events per second, up to 230 of them
-(86 for DNS) in the generated inputs.
+longer than the window; the row "FFT, trend" has one. ANN is the network as the authors' service has it, trained on
+plain samples: its forecast then depends on their unit, which is events per second here, up to 230 of them (86 for DNS)
+in the generated inputs. The row "ANN, scaled" has samples between 0 and 1, as the policy `pa-sps` uses them.
 
-The paper observes that the predictor with the lowest error does not give the best control. Here this shows on the
-generated logs and on the recorded inputs of tables 6 to 8; on the others one predictor is best in both. Differences in
-latency are often within their confidence intervals. The clearest case is table 7 with the recorded input, where
-Holt-Winters has the largest error and the lowest latency. Its picture shows that latency depends on saved resources:
-input that is overestimated costs replicas, not latency. The paper's own table 7 looks the same, with FFT in that
-place.""",
+The paper observes that the predictor with the lowest error does not give the best control: input that is overestimated
+costs replicas, not latency. Differences in latency are often within their confidence intervals.""",
 )

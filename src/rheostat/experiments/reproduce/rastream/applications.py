@@ -1,7 +1,7 @@
 """Applications of the Ra-Stream paper, and its cluster."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from rheostat.experiments.reproduce.sweep import scenario_of
 from rheostat.experiments.scenario import Scenario
@@ -37,6 +37,11 @@ class RaStreamApplication:
     name: str
     operators: tuple[dict[str, Any], ...]
 
+    def with_tasks(self, operator: str, tasks: int) -> Self:
+        """The same with another number of tasks of one operator."""
+        changed = (each | {"executors": tasks} if each["name"] == operator else each for each in self.operators)
+        return replace(self, operators=tuple(changed))
+
     def scenario(self, load: Any, duration_s: float, period: str = "1s", io_ms: float = IO_MS) -> Scenario:
         """The application under `load`, a rate or a shape; a record needs `io_ms` of a node's I/O at each operator."""
         return scenario_of(
@@ -71,6 +76,9 @@ WORD_COUNT = RaStreamApplication(
         _operator("output", "count", 4, 0.15),
     ),
 )
+WIDER_WORD_COUNT = WORD_COUNT.with_tasks("read", 6).with_tasks("output", 6)
+"""With more tasks where one has most records."""
+
 DEBS = RaStreamApplication(
     "DEBS 2024",
     (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rheostat.experiments.replicate import Mean, mean_of
-from rheostat.experiments.reproduce.rastream.applications import RaStreamApplication
+from rheostat.experiments.reproduce.rastream.applications import IO_MS, RaStreamApplication
 from rheostat.experiments.reproduce.rastream.node_usage import nodes_used
 from rheostat.experiments.reproduce.rastream.schedulers import FRAME_S, STRATEGIES, case
 from rheostat.experiments.reproduce.reproduction import Effort, Progress
@@ -37,14 +37,14 @@ class ConstantRateRuns:
 
 
 def constant_rate_runs(
-    app: RaStreamApplication, rates: Sequence[float], effort: Effort, progress: Progress
+    app: RaStreamApplication, rates: Sequence[float], effort: Effort, progress: Progress, io_ms: float = IO_MS
 ) -> dict[tuple[str, float], ConstantRateRuns]:
     """Runs of every scheduler at every rate."""
     wanted = [(strategy, rate) for rate in rates for strategy in STRATEGIES]
     duration_s = SETTLED_S + effort.choose(_MEASURED_S, _MEASURED_QUICK_S)
     found = {}
     for done, (strategy, rate) in enumerate(wanted, start=1):
-        wanted_case = case(app.scenario(rate, duration_s), strategy)
+        wanted_case = case(app.scenario(rate, duration_s, io_ms=io_ms), strategy)
         logs = tuple(simulate_with_log(wanted_case, seed)[1] for seed in range(effort.seeds))
         found[strategy, rate] = ConstantRateRuns(rate, strategy, logs)
         progress(done / len(wanted))

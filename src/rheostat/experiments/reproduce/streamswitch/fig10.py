@@ -22,7 +22,8 @@ Found = Mapping[Setting, Sequence[Result]]
 def run(effort: Effort, progress: Progress) -> ReproductionResult:
     settings: list[Setting] = [(name, value_s) for name in ("l", "δ") for value_s in _VALUES_S]
     duration_s = effort.choose(_PERIOD_S, 20.0)
-    found = sweep({setting: _case(setting, duration_s) for setting in settings}, effort, progress)
+    runs = sweep({_l_and_delta(setting): _case(setting, duration_s) for setting in settings}, effort, progress)
+    found = {setting: runs[_l_and_delta(setting)] for setting in settings}
     return ReproductionResult(
         columns=("varied", "value (s)", "success (%)", "executors", "scale-outs and scale-ins", "load balances"),
         rows=tuple(
@@ -41,9 +42,13 @@ def run(effort: Effort, progress: Progress) -> ReproductionResult:
     )
 
 
-def _case(setting: Setting, duration_s: float) -> Case:
+def _l_and_delta(setting: Setting) -> tuple[float, float]:
     name, value_s = setting
-    alert_s, slot_s = (value_s, SLOT_S) if name == "l" else (SLOT_S, value_s)
+    return (value_s, SLOT_S) if name == "l" else (SLOT_S, value_s)
+
+
+def _case(setting: Setting, duration_s: float) -> Case:
+    alert_s, slot_s = _l_and_delta(setting)
     scenario = auctions(BASE, _PERIOD_S, _RATE, duration_s=duration_s, period_s=slot_s)
     return Case(scenario, "streamswitch", {"l": alert_s, "delta": slot_s, "epsilon": 0.2})
 

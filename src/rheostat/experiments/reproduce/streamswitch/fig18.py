@@ -10,9 +10,7 @@ from rheostat.experiments.reproduce.streamswitch.workloads import FLINK, SWITCH,
 from rheostat.experiments.reproduce.sweep import Case, sweep
 from rheostat.experiments.result import Result
 
-_ENGINES: dict[str, dict[str, Any]] = {"Samza": {}, "Flink": FLINK | {"move_delay": "100ms"}}
-"""State moves faster with Flink; the paper does not say by how much."""
-
+_ENGINES: dict[str, dict[str, Any]] = {"Samza": {}, "Flink": FLINK}
 _PAPER = {"Samza": (96.28, 8.40), "Flink": (95.24, 8.39)}
 
 
@@ -57,6 +55,8 @@ def _claims(found: Mapping[str, Sequence[Result]]) -> tuple[Claim, ...]:
             "with barriers the success rate is slightly lower",
             -3 < success(flink).mean - success(samza).mean < 0,
             f"{success(flink).mean - success(samza).mean:+.2f} points, -1.04 in the paper",
+            why="A switch takes longer (last column), because the two executors first drain what an opening has left; "
+            "the paper says the same. Two openings in 20 minutes weigh more here than two in four hours there.",
         ),
         Claim(
             "both use the same number of executors",
@@ -84,7 +84,6 @@ REPRODUCTIONS = (
         title="two engines",
         run=run,
         setting="Switch(0.2) on the limit orders of figure 5. Samza pauses the two executors of a switch; with Flink "
-        "they first do what is before the barrier in their queues, and the pause takes 0.1 s instead of 0.3 s, because "
-        "state moves faster there.",
+        "they first do what is before the barrier in their queues.",
     ),
 )

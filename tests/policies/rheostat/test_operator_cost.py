@@ -1,0 +1,118 @@
+"""What is learned of an operator's cost, and when: an executor that is new makes finished work no evidence."""
+
+import numpy as np
+import pytest
+
+from rheostat.policies.rheostat.operator_cost import OperatorCost
+from rheostat.snapshot import Batch, BatchUnderWay, ExecutorPhase, ExecutorState, OperatorState
+
+
+def executors(number):
+    return tuple(ExecutorState("any", each, ExecutorPhase.ACTIVE) for each in range(number))
+
+
+def state(turns, records, work_s, under_way=None):
+    """After so many batches with as many records, and as much work each."""
+    batch = Batch(turns, 2.0 * turns, 0.5 * turns, 8 * turns)
+    return OperatorState("any", completed=turns * records, busy_s=turns * work_s, batch=batch, under_way=under_way)
+
+
+@pytest.fixture
+def warm():
+    """A record costs 10 ms, and one executor serves."""
+    cost = OperatorCost()
+    for turn in range(10):
+        cost.update(2.0 * turn, state(turn, 200, 2.0), executors(1), 1)
+    assert cost.service_s == pytest.approx(0.01)
+    return cost
+
+
+def test_what_a_new_executor_has_begun_says_nothing_of_the_cost_when_it_has_finished(warm):
+    for time_s, turns in ((20.0, 10), (22.0, 11), (24.0, 12)):
+        dear = state(10, 200, 2.0)
+        dear = OperatorState(
+            "any", completed=2000 + 200 * (turns - 9), busy_s=20.0 + 9.0 * (turns - 9), batch=dear.batch
+        )
+        warm.update(time_s, dear, executors(2), 2)
+    assert warm.service_s == pytest.approx(0.01)
+
+
+def test_a_jump_in_the_batch_under_way_is_believed_though_an_executor_is_new(warm):
+    under_way = BatchUnderWay(elapsed_s=3.0, tasks=8, finished=4, running=2, worked_s=10.0, rows=200)
+    warm.update(20.0, state(10, 200, 2.0, under_way), executors(2), 2)
+    assert warm.service_s == pytest.approx(10.0 * 8 / 5 / 200)
+    warm.update(22.0, state(11, 200, 2.0), executors(2), 2)
+    assert warm.service_s == pytest.approx(0.08), "the batch that had it was not learned from"
+
+
+def test_a_batch_that_loads_state_which_was_moved_shows_no_jump():
+    cost = OperatorCost()
+    for turn in range(10):
+        cost.update(2.0 * turn, state(turn, 200, 2.0), executors(2), 2, owners=(0, 1))
+    dear = BatchUnderWay(elapsed_s=6.0, tasks=2, finished=0, running=2, worked_s=10.0, rows=200)
+    cost.update(20.0, state(9, 200, 2.0, dear), executors(2), 2, owners=(0, 0))
+    assert cost.service_s == pytest.approx(0.01)
+    cost.update(22.0, state(10, 200, 2.0, dear), executors(2), 2, owners=(0, 0))
+    assert cost.service_s == pytest.approx(0.05), "the next one does"
+
+
+def test_a_jump_is_seen_in_the_turn_in_which_the_batch_before_was_learned(warm):
+    under_way = BatchUnderWay(elapsed_s=1.5, tasks=8, finished=5, running=1, worked_s=5.5, rows=200)
+    warm.update(20.0, state(10, 200, 2.0, under_way), executors(1), 1)
+    assert warm.service_s == pytest.approx(0.04)
+    warm.update(22.0, state(11, 200, 2.0), executors(1), 1)
+    assert warm.service_s == pytest.approx(0.01, rel=0.01), "what finished cost no more than before"
+
+
+def test_work_that_is_not_known_for_a_while_is_not_all_charged_to_what_follows(warm):
+    warm.update(20.0, state(10, 200, 2.0), executors(2), 2)
+    unknown = OperatorState("any", completed=2200, batch=Batch(11, 22.0, 5.5, 88))
+    warm.update(22.0, unknown, executors(1), 1)
+    warm.update(24.0, state(12, 200, 2.0), executors(1), 1)
+    warm.update(26.0, state(13, 200, 2.0), executors(1), 1)
+    assert warm.service_s == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(("waiting", "is_limited"), [(100, False), (900, True)])
+def test_batches_of_equal_rows_are_limited_only_if_they_leave_some_behind(warm, waiting, is_limited):
+    """A source that hands over lumps makes equal batches too. 300 arrive while the batch under way runs."""
+    under_way = BatchUnderWay(elapsed_s=3.0, tasks=8, finished=0, running=2, worked_s=1.0, rows=200)
+    before = state(10, 200, 2.0, under_way)
+    queued = OperatorState(
+        "any",
+        completed=before.completed,
+        busy_s=20.0,
+        queued=200 + 300 + waiting,
+        batch=before.batch,
+        under_way=under_way,
+    )
+    warm.update(20.0, queued, executors(1), 1, rate=100.0)
+    assert warm.is_limited is is_limited
+
+
+def test_between_two_batches_nothing_says_that_they_are_limited(warm):
+    queued = OperatorState("any", completed=2000, busy_s=20.0, queued=900, batch=Batch(10, 20.0, 5.0, 80))
+    warm.update(20.0, queued, executors(1), 1, rate=100.0)
+    assert not warm.is_limited
+
+
+def test_by_chance_a_mean_latency_varies_as_much_as_in_many_simulated_batches():
+    """One executor at a utilisation of 0.8: each batch has what arrived during the one before."""
+    cost, rate, service_s, fixed_s, window_s = OperatorCost(), 8.0, 0.1, 0.5, 30.0
+    for turn in range(20):
+        batch = Batch(turn, 2.0 * turn, fixed_s * turn, turn)
+        each = OperatorState("any", completed=16 * turn, busy_s=1.6 * turn, batch=batch)
+        cost.update(2.0 * turn, each, executors(1), 1)
+    rng, times_s, latencies_s, last_s, now_s = np.random.default_rng(1), [], [], 0.0, 1.0
+    while now_s < 40_000:
+        records = rng.poisson(rate * (now_s - last_s))
+        batch_s = fixed_s + rng.exponential(service_s, records).sum()
+        times_s.append(now_s + batch_s)
+        latencies_s.append((now_s - last_s) / 2 + batch_s)
+        last_s, now_s = now_s, now_s + batch_s
+    latencies_s = np.array(latencies_s)
+    means_s = [
+        latencies_s[np.searchsorted(times_s, end_s - window_s) : np.searchsorted(times_s, end_s)].mean()
+        for end_s in np.arange(1000.0, 40_000.0, 50.0)
+    ]
+    assert cost.chance_s(rate, 1, window_s) == pytest.approx(np.std(means_s), rel=0.35)
