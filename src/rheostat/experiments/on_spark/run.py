@@ -100,12 +100,22 @@ def run_on_spark(
         _warm_up(run)
         start_s = _feed(run, progress)
         _drain(run)
+    _check_observed(run)
     records = RecordFigures(log.entered_s, log.completed_s(start_s), scenario.duration_s, scenario.goal.end_to_end)
     paid_s = paid.executor_seconds(start_s, start_s + scenario.duration_s)
     figures = run_figures(scenario, records, run.turns, start_s, paid_s)
     return ComparedRun(
         scenario=scenario.name, policy=name, setting=setting, plant="spark", seed=seed, lost=log.lost(), **figures
     )
+
+
+def _check_observed(run: SparkRun) -> None:
+    """A policy that saw nothing decided nothing: its figures would be those of no policy."""
+    if not any(turn.snapshot is not None for turn in run.turns):
+        problems = [problem.what for turn in run.turns[-1:] for problem in turn.problems]
+        raise PlantError(
+            f"nothing was observed while {run.setup.scenario.name!r} ran: {'; '.join(problems) or 'no turn'}"
+        )
 
 
 def check_run(scenario: Scenario, policy: str, options: Mapping[str, Any]) -> None:

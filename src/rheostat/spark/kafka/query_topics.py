@@ -16,6 +16,7 @@ from rheostat.spark.kafka.topic_watch import TopicWatch
 
 _READ_EVERY_S = 0.25
 _STREAM = "org.apache.spark.sql.kafka010.KafkaMicroBatchStream"
+_RELATION = "StreamingDataSourceV2"
 _LIMIT = "maxOffsetsPerTrigger"
 
 
@@ -78,7 +79,9 @@ def kafka_sources(spark: SparkSession, execution: Any) -> "list[KafkaSource] | N
 
 
 def _reads_kafka(relation: Any) -> bool:
-    return hasattr(relation, "stream") and str(relation.stream().getClass().getName()) == _STREAM
+    """Files and other sources of the first interface have a relation of another class, without a stream."""
+    is_of_second_interface = str(relation.getClass().getSimpleName()).startswith(_RELATION)
+    return is_of_second_interface and str(relation.stream().getClass().getName()) == _STREAM
 
 
 class KafkaSource:
