@@ -80,7 +80,7 @@ def test_a_scenario_says_what_runs_and_what_is_promised(tmp_path: Path) -> None:
             "operator 'work': trigger 'x' is not a duration",
         ),
         ("[[sla]]", "[cluster]\nrestart = -1\n[[sla]]", "cluster: restart -1 is not a duration"),
-        ("[[sla]]", "[cluster]\npause = 'all'\n[[sla]]", "use one of substream, executors, barrier, topology"),
+        ("[[sla]]", "[cluster]\npause = 'all'\n[[sla]]", "use one of substream, executors, drain, barrier, topology"),
         ("load = 100", "load = 100\nbursts = { factor = inf, calm = 1, burst = 1 }", "factor inf"),
         ("load = 100", "load = 100\nbursts = { factor = 2, calm = 0, burst = 1 }", "calm 0 must be longer"),
         ("executors = 2", "executers = 2", "unknown field 'executers'"),

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from rheostat.snapshot import PartitionState
 from rheostat.spark.query.batch_log import BatchRecord
 from rheostat.spark.query.per_record.timings import Timings
 from rheostat.spark.streams.stream import Arrival
@@ -39,6 +40,9 @@ class FakeRuntime:
 
     def waiting(self, operator: str) -> dict[str, tuple[Arrival, ...] | None]:
         return self.streams
+
+    def partitions(self, operator: str) -> dict[str, tuple[PartitionState, ...]]:
+        return {}
 
     def stream_problem(self, operator: str) -> str | None:
         return None
