@@ -1,7 +1,7 @@
 """Sizing: the fewest executors for a load in the long run, for a sudden rise of it, and for a backlog."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -86,19 +86,8 @@ class Sizing:
         )
 
     def left(self, latency_s: float) -> Sizes:
-        """The same if they are also to keep the SLA when more arrives than usual, by chance."""
-        sizes = self.steady(latency_s)
-        while (now_s := self._by_chance_s(sizes)) > self.sla_s:
-            gains = {
-                pool: now_s - self._by_chance_s({**sizes, pool: size + 1})
-                for pool, size in sizes.items()
-                if size < self.most(pool)
-            }
-            best = max(gains, key=gains.__getitem__, default=None)
-            if best is None or not gains[best] > _LEAST_GAIN * now_s:
-                break
-            sizes[best] += 1
-        return sizes
+        """Those of `steady` that also keep the SLA when more arrives than usual, by chance."""
+        return self._grown(self.steady(latency_s), self._by_chance_s, self.sla_s, _LEAST_GAIN)
 
     def _by_chance_s(self, sizes: Mapping[PoolName, int]) -> float:
         chances_s = [
@@ -109,23 +98,25 @@ class Sizing:
         return self.latency_s(sizes) + self.correction * _CHANCES * math.hypot(*chances_s)
 
     def steady(self, latency_s: float) -> Sizes:
-        """The fewest executors that keep `latency_s` in the long run, or come as near to it as the bounds allow.
-
-        Executors are added one by one where they shorten the latency most.
-        """
-        sizes = {pool: self._not_overloaded(pool) for pool in self.pools}
+        """The fewest executors that keep `latency_s` in the long run, or come as near to it as the bounds allow."""
         is_in_reach = self.latency_s({pool: self.most(pool) for pool in self.pools}) <= latency_s
         least_gain = _LEAST_GAIN if is_in_reach else _LEAST_GAIN_OUT_OF_REACH
-        while (now_s := self.latency_s(sizes)) > latency_s:
+        sizes = {pool: self._not_overloaded(pool) for pool in self.pools}
+        return self._grown(sizes, self.latency_s, latency_s, least_gain)
+
+    def _grown(self, sizes: Sizes, latency_of: Callable[[Sizes], float], limit_s: float, least_gain: float) -> Sizes:
+        """With executors added one by one where they shorten the latency most, until it is within the limit or they
+        hardly help."""
+        while (now_s := latency_of(sizes)) > limit_s:
             gains = {
-                pool: now_s - self.latency_s({**sizes, pool: size + 1})
+                pool: now_s - latency_of({**sizes, pool: size + 1})
                 for pool, size in sizes.items()
                 if size < self.most(pool)
             }
             best = max(gains, key=gains.__getitem__, default=None)
             if best is None or not gains[best] > least_gain * now_s:
                 break
-            sizes[best] += 1
+            sizes = {**sizes, best: sizes[best] + 1}
         return sizes
 
     def for_rises(self, replay: LoadReplay | None, share: float, least: Sizes, latency_s: float) -> Sizes:

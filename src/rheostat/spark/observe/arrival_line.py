@@ -46,7 +46,7 @@ class ArrivalLine:
     def since_last(self, time_s: float) -> int:
         """Rows that have arrived by then and that the last batch has neither read nor seen; 0 without a rate."""
         since_s = max(0.0, time_s - self._batches[-1].started_s) if self._batches else 0.0
-        return round(self.rate * since_s + self._ahead) if self.rate and since_s else 0
+        return max(0, round(self.rate * since_s + self._ahead)) if self.rate and since_s else 0
 
     @property
     def longest_s(self) -> float:

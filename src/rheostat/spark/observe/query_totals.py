@@ -93,7 +93,7 @@ class _RunTotals:
             return self.load.under_way or None
         if batch.rows is not None or self.last is None or self._line.rate is None:
             return batch.rows
-        return max(0, self._line.since_last(batch.started_s)) + (self.behind or 0)
+        return self._line.since_last(batch.started_s) + (self.behind or 0)
 
     def _estimate(self, now_s: float) -> int:
         """Sets `under_way` and `waited_s`. Returns the rows that have arrived since the last batch began, whether they
@@ -108,10 +108,10 @@ class _RunTotals:
             return 0
         since_s = max(0.0, now_s - self.last.started_s)
         if self.run.is_processing():
-            self.under_way = max(0, self._line.since_last(now_s))
+            self.under_way = self._line.since_last(now_s)
             self.waited_s = since_s if self.under_way else None
             return self.under_way
-        return max(0, self._line.since_last(self.last.started_s + min(since_s, self._line.longest_s)))
+        return self._line.since_last(self.last.started_s + min(since_s, self._line.longest_s))
 
 
 def _topic_problems(totals: _RunTotals) -> list[str]:
