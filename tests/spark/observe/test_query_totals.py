@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -236,7 +237,30 @@ def test_the_rate_is_that_of_the_batches_of_the_last_seconds():
     run.coming = [batch(number, 2.0 * number, 2, each) for number, each in enumerate(rows)]
     run.processing = True
     totals.update()
-    assert totals.queued == 3 * (203 + 89 + 308) / 6
+    assert totals.queued == round(3 * (89 + 308) / 4)
+
+
+def test_the_batch_under_way_tells_its_rows_before_it_ends():
+    run, now = FakeRun("one"), [9.0]
+    totals = QueryTotals(FakeQueries(run), clock=lambda: now[0])
+    run.coming, run.processing = [batch(number, 2.0 * number, 2, 100) for number in range(3)], True
+    surge = RunningBatch(3, 6.0, 8, (), (), rows=600, read=0.4)
+    totals.update({run.run_id: surge})
+    assert totals.queued == 250, "too few of its tasks have finished"
+    totals.update({run.run_id: replace(surge, read=0.5)})
+    assert totals.queued == 600 + 3 * (100 + 600) / 4
+    run.coming = [batch(3, 6.0, 3.0, 601)]
+    totals.update()
+    assert totals.completed == 901
+    assert totals.queued == round(3 * 701 / 4)
+
+
+def test_rows_of_a_batch_under_way_do_not_tell_what_has_arrived_where_others_are_left_behind():
+    run = FakeRun("one")
+    totals = QueryTotals(FakeQueries(run), clock=lambda: 6.0)
+    run.coming, run.processing = [batch(1, 0, 2, 100), batch(2, 2, 2, 100, behind=70)], True
+    totals.update({run.run_id: RunningBatch(3, 4.0, 8, (), (), rows=100, read=1.0)})
+    assert totals.queued == 410
 
 
 def test_a_source_that_hands_over_its_rows_once_a_second_has_an_even_rate():

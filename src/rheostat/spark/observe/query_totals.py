@@ -11,8 +11,9 @@ them:
   duration D follow each other. Rows behind a batch add their share of the batches to come.
 - Queries may have different SLAs. A latency then counts as the share of its own SLA, so that one SLA, the strictest,
   holds when each holds.
-- Between two reports rows are taken to arrive as they did before: since the start of the last batch that was reported,
-  at the rate of the batches before (see `arrival_line`). So a long batch does not look like a source that has dried up,
+- Between two reports rows are taken to arrive as they did before: since the start of the batch under way, if most of
+  its reading tasks have finished and so tell its rows, or else of the last batch that was reported, at the rate of the
+  batches before (see `arrival_line`). So a long batch does not look like a source that has dried up,
   and the backlog grows while a batch hangs. While a query waits for rows, no more arrive than came between two batches
   before: a source that hands over its rows once a second still has an even rate.
 
@@ -42,6 +43,8 @@ ALL_QUERIES = "*"
 """Stands for all queries that are not named."""
 
 _MOST_FAILURES = 8
+_MOSTLY_READ = 0.5
+"""Share of the reading tasks of a batch from which on they tell how many rows it has."""
 
 
 @dataclass(slots=True)
@@ -67,18 +70,26 @@ class _RunTotals:
         for batch in self.run.earlier:
             self._follow(batch)
 
-    def update(self, now_s: float) -> list[BatchRecord]:
-        """Add the new batches, and return them."""
+    def update(self, now_s: float, running: RunningBatch | None) -> list[BatchRecord]:
+        """Add the new batches, and return them. `running` was under way a moment ago."""
         batches, latencies = self.run.new_batches(), []
         for batch in batches:
             self.rows += batch.row_count
             self.behind = batch.behind
             latencies.append(Latency(batch.row_count, estimated_latency_s(batch, self.last, self.run.trigger_s)))
             self._follow(batch)
+        if running is not None:
+            self._begin(running)
         since_last = self._estimate(now_s)
         self.arrived = max(self.arrived, self.rows + (self.behind or 0) + since_last)
         self.latency = merged(latencies)
         return batches
+
+    def _begin(self, batch: RunningBatch) -> None:
+        """Follow the batch under way, if its tasks tell its rows and these are all that had arrived."""
+        is_next = self.last is not None and batch.number == self.last.batch + 1
+        if is_next and batch.rows and batch.read >= _MOSTLY_READ and not self.behind:
+            self._line.begin(batch.started_s, batch.rows)
 
     def _follow(self, batch: BatchRecord) -> None:
         self.last = batch
@@ -168,13 +179,16 @@ class QueryTotals:
         self._left: dict[str, int] = {}
         self._down: dict[str, tuple[str, TopicLoad | None]] = {}
         self._failed: dict[str, str] = {}
+        self._under_way: Mapping[str, RunningBatch] = {}
         self.completed, self.arrived = completed, arrived
         self.by_query = dict(by_query or {})
         self.earlier: list[BatchRecord] = []
         self.finished: list[FinishedBatch] = []
 
-    def update(self) -> None:
-        """Add what has happened since the last update."""
+    def update(self, running: Mapping[str, RunningBatch] | None = None) -> None:
+        """Add what has happened since the last update. `running` are the batches under way, by the run ids of their
+        queries."""
+        self._under_way = running or {}
         ended = self._queries.update()
         self.earlier, self.finished = [], []
         for run in ended:
@@ -278,7 +292,7 @@ class QueryTotals:
         return f"; {load.behind:,} records wait in its topics, the oldest for {human(load.oldest_s or 0.0)}"
 
     def _add(self, totals: _RunTotals) -> None:
-        batches = totals.update(self._clock())
+        batches = totals.update(self._clock(), self._under_way.get(totals.run.run_id))
         self.finished += [FinishedBatch(totals.run.run_id, batch) for batch in batches]
         rows = sum(batch.row_count for batch in batches)
         self.completed += rows
