@@ -7,6 +7,7 @@ from rheostat.cli.live_view import LiveView, show_live, sparkline, watch
 from rheostat.cli.plain_lines import PlainLines
 from rheostat.cli.run_history import RunHistory, TurnSummary
 from rheostat.sla import SLA
+from rheostat.snapshot import OperatorState, PartitionState, Snapshot, StreamState, SubstreamState
 
 
 def summary(number: int) -> TurnSummary:
@@ -45,6 +46,20 @@ def test_no_label_is_cut_in_80_columns(turns: int) -> None:
     rows = [line for line in text.splitlines() if "█" in line]
     assert len(rows) == 3
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_partitions_and_substreams_have_rows_of_their_own() -> None:
+    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
+    partitions = tuple(PartitionState("orders", number, 100, queued) for number, queued in enumerate((40, 0, 8000)))
+    substreams = tuple(SubstreamState("split", index, queued=index) for index in range(128))
+    streams = (StreamState("in", "split", partitions=partitions),)
+    seen = Snapshot(1.0, (OperatorState("split"),), streams=streams, substreams=substreams)
+    console.print(LiveView("words", RunHistory([summary(1)], seen), None))
+    rows = [line.strip("│ ") for line in console.file.getvalue().splitlines() if "in each" in line]
+    assert [" ".join(row.split()) for row in rows] == [
+        "split 3 partitions ▁▁█ 0 to 8,000 wait in each",
+        "split 128 substreams ▁▁▁▂▂▃▃▃▄▄▅▅▆▆▇▇▇██ 0 to 127 wait in each",
+    ]
 
 
 def test_in_a_pipe_there_is_no_panel_but_plain_lines() -> None:

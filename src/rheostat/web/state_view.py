@@ -18,7 +18,7 @@ from rheostat.measure.measurer import Measurer
 from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.names import OperatorName
 from rheostat.sla import Goal
-from rheostat.snapshot import ExecutorPhase, ExecutorState, Latency, PartitionState, Snapshot, SubstreamState
+from rheostat.snapshot import ExecutorPhase, ExecutorState, Latency, Snapshot, SubstreamState
 
 MEAN_OVER_S = 10.0
 _MOST_TURNS = 64
@@ -267,16 +267,13 @@ def _streams(
 
 def _partitions(operator: OperatorName, before: Snapshot | None, now: Snapshot) -> list[PartitionView]:
     passed_s = 0.0 if before is None else now.time_s - before.time_s
-    earlier = {} if before is None else {(each.topic, each.number): each.end for each in _read_of(operator, before)}
+    seen = [] if before is None else before.partitions_of(operator)
+    earlier = {(each.topic, each.number): each.end for each in seen}
     views = []
-    for each in sorted(_read_of(operator, now), key=lambda each: (each.topic, each.number)):
+    for each in now.partitions_of(operator):
         arrived = _growth(each.end, earlier.get((each.topic, each.number)))
         views.append(PartitionView(each.topic, each.number, _per_second(arrived, passed_s), each.queued))
     return views
-
-
-def _read_of(operator: OperatorName, snapshot: Snapshot) -> list[PartitionState]:
-    return [each for stream in snapshot.streams if stream.consumer == operator for each in stream.partitions]
 
 
 def _executor(now: ExecutorState, before: ExecutorState | None, passed_s: float, substreams: int) -> ExecutorView:

@@ -53,6 +53,29 @@ def test_a_step_of_the_rate_is_believed_within_the_last_seconds():
     assert line.rate == pytest.approx(240, rel=0.15)
 
 
+def test_a_rise_is_not_evened_out_over_the_time_before_it():
+    def arrived(time_s):
+        return round(13 * time_s + 2.5 * max(0.0, time_s - 60) ** 2 / 2)
+
+    errors = []
+    for end_s in np.arange(64.0, 75.0, 1.5):
+        rate = line_of(np.arange(10.0, end_s, 1.5), arrived).rate
+        errors.append(rate / (13 + 2.5 * (end_s - 1.5 - 60)) - 1)
+    assert -0.4 < np.mean(errors) < -0.1, "that of a few seconds before"
+
+
+def test_the_batch_under_way_counts_until_it_has_finished():
+    line = line_of([10.0, 12.1, 14.0, 16.0], lambda time_s: round(50 * time_s))
+    assert (line.rate, line.since_last(18.0)) == (pytest.approx(50), 100)
+    line.begin(18.0, 400)
+    assert line.rate == pytest.approx(125)
+    assert line.since_last(20.0) == 400 + 250
+    line.begin(18.0, 301)
+    assert line.since_last(20.0) == pytest.approx(301 + 200, abs=1)
+    line.add(BatchRecord(9, 18.0, 19.0, {"rows": 101}, 0.5))
+    assert (line.rate, line.since_last(20.0)) == (pytest.approx(50, rel=0.02), pytest.approx(101, abs=2))
+
+
 def test_a_steady_stream_is_averaged_over_more_than_the_last_seconds():
     rng = np.random.default_rng(5)
     moments_s = np.cumsum(rng.exponential(1 / 20, 2000))

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -43,6 +44,7 @@ class FakeQueries:
     def __init__(self, *runs: FakeRun) -> None:
         self.running = {run.run_id: run for run in runs}
         self.ended: list[FakeRun] = []
+        self.down: dict[str, FakeRun] = {}
 
     def end(self, run: FakeRun) -> None:
         del self.running[run.run_id]
@@ -235,7 +237,30 @@ def test_the_rate_is_that_of_the_batches_of_the_last_seconds():
     run.coming = [batch(number, 2.0 * number, 2, each) for number, each in enumerate(rows)]
     run.processing = True
     totals.update()
-    assert totals.queued == 3 * (203 + 89 + 308) / 6
+    assert totals.queued == round(3 * (89 + 308) / 4)
+
+
+def test_the_batch_under_way_tells_its_rows_before_it_ends():
+    run, now = FakeRun("one"), [9.0]
+    totals = QueryTotals(FakeQueries(run), clock=lambda: now[0])
+    run.coming, run.processing = [batch(number, 2.0 * number, 2, 100) for number in range(3)], True
+    surge = RunningBatch(3, 6.0, 8, (), (), rows=600, read=0.4)
+    totals.update({run.run_id: surge})
+    assert totals.queued == 250, "too few of its tasks have finished"
+    totals.update({run.run_id: replace(surge, read=0.5)})
+    assert totals.queued == 600 + 3 * (100 + 600) / 4
+    run.coming = [batch(3, 6.0, 3.0, 601)]
+    totals.update()
+    assert totals.completed == 901
+    assert totals.queued == round(3 * 701 / 4)
+
+
+def test_rows_of_a_batch_under_way_do_not_tell_what_has_arrived_where_others_are_left_behind():
+    run = FakeRun("one")
+    totals = QueryTotals(FakeQueries(run), clock=lambda: 6.0)
+    run.coming, run.processing = [batch(1, 0, 2, 100), batch(2, 2, 2, 100, behind=70)], True
+    totals.update({run.run_id: RunningBatch(3, 4.0, 8, (), (), rows=100, read=1.0)})
+    assert totals.queued == 410
 
 
 def test_a_source_that_hands_over_its_rows_once_a_second_has_an_even_rate():
@@ -316,6 +341,31 @@ def test_what_has_arrived_is_unknown_while_a_broker_does_not_answer():
     totals.update()
     assert not totals.is_arrival_known
     assert "what has arrived for query 'orders' is unknown: the Kafka broker at here:1" in totals.problems()[1]
+
+
+def test_what_waits_in_the_topics_of_a_query_that_failed_is_told_until_it_runs_again():
+    run, again = FakeRun("orders", why="no such word"), FakeRun("orders")
+    again.run_id = "second run of orders"
+    queries = FakeQueries(run)
+    totals = QueryTotals(queries)
+    run.coming, run.load = [batch(1, 0, 2, 100)], topic_load(20, oldest_s=1.0)
+    totals.update()
+    assert totals.arrived == 120
+    queries.end(run)
+    queries.down = {run.id: run}
+    run.load = topic_load(1_500, oldest_s=30.0)
+    totals.update()
+    assert not totals.is_arrival_known, "no query runs"
+    assert totals.problems()[1] == (
+        "query 'orders' failed: no such word; 1,500 records wait in its topics, the oldest for 30s"
+    )
+    assert totals.topic_loads == {"orders": run.load}
+    assert totals.by_query == {"orders": 100}
+    queries.running, queries.down = {again.run_id: again}, {}
+    again.load = topic_load(1_510, oldest_s=31.0)
+    totals.update()
+    assert (totals.arrived, totals.queued) == (1_610, 1_510), "what the first run left behind is counted once"
+    assert totals.problems() == [ESTIMATED]
 
 
 def test_records_that_the_broker_deleted_unread_are_told():

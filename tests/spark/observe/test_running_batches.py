@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from rheostat.spark.observe.running_batches import RunningBatch, RunningBatches
 from rheostat.spark.observe.status_store import ActiveStage, StageData, StageShare, TaskData, shares_of
@@ -11,7 +12,11 @@ class FakeStore:
 
     def __init__(self) -> None:
         self.final: dict[int, dict[str, StageShare]] = {}
+        self.ended: dict[int, StageData] = {}
         self.asked_for: list[int] = []
+
+    def stage(self, stage_id: int) -> StageData | None:
+        return self.ended.get(stage_id)
 
     def shares(self, stage: StageData) -> dict[str, StageShare]:
         self.asked_for.append(stage.stage_id)
@@ -46,6 +51,20 @@ def test_the_stages_before_the_active_one_belong_to_the_batch():
         assert (batch.tasks, *finished(batch), len(batch.running)) == (10, 5, 4.5, 1)
     assert store.asked_for == [3], "a finished stage does not change"
     assert batches.update([stage(5, 2, tasks=4)])[RUN].tasks == 4, "another batch"
+
+
+def test_stages_that_had_ended_before_the_batch_was_seen_belong_to_it():
+    store = FakeStore()
+    of_batch = {1: 0, 2: 0, 3: 1, 4: 1, 6: 1}
+    store.ended = {n: replace(stage(n, b, tasks=4).stage, status="COMPLETE") for n, b in of_batch.items()}
+    store.ended[5] = StageData(5, 0, "COMPLETE", "collect at x.py:1", 9)
+    store.final = {n: {"a": StageShare(1_000, 4, 10 * n)} for n in store.ended}
+    batches = RunningBatches(store)
+    for _ in range(2):
+        batch = batches.update([stage(7, 1, tasks=6)])[RUN]
+        assert (batch.tasks, *finished(batch)) == (18, 12, 3.0)
+        assert (batch.rows, batch.read, batch.started_s) == (130, 1.0, pytest.approx(5.003))
+    assert store.asked_for == [6, 4, 3], "once, and not of the batch before"
 
 
 def test_stages_of_no_streaming_query_are_no_batches():

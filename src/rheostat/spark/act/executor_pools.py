@@ -20,6 +20,7 @@ from rheostat.spark.act.cluster_view import DEFAULT_PROFILE, RESERVED_EXECUTORS,
 from rheostat.spark.act.execute import (
     Actuators,
     AllocationActuators,
+    LocalityActuators,
     QueryActuators,
     StageActuators,
     StateActuators,
@@ -101,8 +102,8 @@ class ProfilePools:
 
     def executor_actuators(self) -> list[Actuators]:
         """All that does not change queries."""
-        stages = StageActuators(self._spark, self.rules.topology, self.placement, self.profiles, self._warm_ups)
-        return [stages, AllocationActuators(self._allocation)]
+        stages = StageActuators(self.rules.topology, self.placement, self.profiles, self._warm_ups)
+        return [stages, LocalityActuators(self._spark), AllocationActuators(self._allocation)]
 
     def _read_room(self, executors: Sequence[SparkExecutor]) -> int | None:
         reserved = [each for each in executors if each.profile == DEFAULT_PROFILE][: self._reserved]

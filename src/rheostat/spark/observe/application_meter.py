@@ -57,7 +57,7 @@ class ApplicationMeter:
         self._is_work_known = True
 
     def look(self, running: Mapping[str, RunningBatch]) -> None:
-        self._totals.update()
+        self._totals.update(running)
         last = self._totals.last_batches
         # One that was seen to run may have finished since.
         self._running = {id_: batch for id_, batch in running.items() if id_ in last and batch.number > last[id_]}

@@ -12,6 +12,9 @@ _MS = 1e-3
 _FEWEST_TASKS = 2
 """Finished tasks of a stage that show how much the others read."""
 
+_LOOK_BACK = 8
+"""Stages before the first that was seen of a batch which are looked up: they may have ended before they were seen."""
+
 
 class BatchId(NamedTuple):
     """The run of a query, and the number of a batch in it."""
@@ -29,7 +32,8 @@ def batch_of(stage: StageData) -> BatchId | None:
 @dataclass(frozen=True, slots=True)
 class RunningBatch:
     """A batch under way. `tasks` are those of all stages begun so far, `done` is what executors, by their ids, have
-    finished of them. `rows` is how many it reads, by what its finished tasks have read; None while too few have."""
+    finished of them. `rows` is how many it reads, by what its finished tasks have read; None while too few have.
+    `read` is the share of the tasks that read rows which have finished."""
 
     number: int
     started_s: float
@@ -37,6 +41,7 @@ class RunningBatch:
     done: tuple[tuple[str, StageShare], ...]
     running: tuple[TaskData, ...]
     rows: int | None = None
+    read: float = 0.0
 
 
 class RunningBatches:
@@ -47,7 +52,7 @@ class RunningBatches:
         self._stages: dict[BatchId, dict[int, ActiveStage]] = {}
 
     def update(self, active: Sequence[ActiveStage]) -> dict[str, RunningBatch]:
-        """The batches that have a stage in `active`, by run id. A stage shorter than a reading may be missed."""
+        """The batches that have a stage in `active`, by run id."""
         by_batch: dict[BatchId, list[ActiveStage]] = {}
         for each in active:
             if (batch := batch_of(each.stage)) is not None:
@@ -61,8 +66,10 @@ class RunningBatches:
         self._stages = {batch: stages for batch, stages in self._stages.items() if newest[batch.run_id] == batch}
 
     def _running(self, batch: BatchId, active: Sequence[ActiveStage]) -> RunningBatch:
-        stages = self._stages.setdefault(batch, {})
         now_active = {each.stage.stage_id: each for each in active}
+        stages = self._stages.get(batch)
+        if stages is None:
+            stages = self._stages[batch] = self._ended_before(batch, min(now_active))
         for stage_id, each in stages.items():
             if stage_id not in now_active and each.running:
                 stages[stage_id] = ActiveStage(each.stage, (), self._store.shares(each.stage))
@@ -74,7 +81,21 @@ class RunningBatches:
             done=tuple(share for each in stages.values() for share in each.shares.items()),
             running=tuple(task for each in active for task in each.running),
             rows=_rows(stages.values()),
+            read=_read(stages.values()),
         )
+
+    def _ended_before(self, batch: BatchId, first: int) -> dict[int, ActiveStage]:
+        """The stages of `batch` with lower numbers than `first`, which have ended."""
+        found = {}
+        for stage_id in range(first - 1, max(-1, first - 1 - _LOOK_BACK), -1):
+            stage = self._store.stage(stage_id)
+            if stage is None or (other := batch_of(stage)) is None or not stage.finished:
+                continue
+            if other == batch:
+                found[stage_id] = ActiveStage(stage, (), self._store.shares(stage))
+            elif other.run_id == batch.run_id:
+                break
+        return found
 
 
 def _rows(stages: Iterable[ActiveStage]) -> int | None:
@@ -87,3 +108,12 @@ def _rows(stages: Iterable[ActiveStage]) -> int | None:
                 return None
             total += read * each.stage.tasks / finished
     return round(total) or None
+
+
+def _read(stages: Iterable[ActiveStage]) -> float:
+    reading = [
+        (sum(share.succeeded_tasks for share in each.shares.values()), each.stage.tasks)
+        for each in stages
+        if any(share.input_records for share in each.shares.values())
+    ]
+    return sum(finished for finished, _ in reading) / sum(tasks for _, tasks in reading) if reading else 0.0
