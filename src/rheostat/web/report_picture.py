@@ -1,4 +1,4 @@
-"""Report picture: the curves of a run as the page has them: input, latency and SLA, executors, queue, cost, decisions."""
+"""Report picture: the curves of a run as the page has them, with its decisions."""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
