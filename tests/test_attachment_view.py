@@ -177,6 +177,17 @@ def test_each_action_is_logged_with_its_reason_and_each_problem_when_it_begins(c
     ]
 
 
+def test_a_problem_of_which_only_numbers_change_is_logged_once(caplog):
+    loop = Loop()
+    for waiting in ("1,200 records wait for 59s", "2,400 records wait for 1.5m"):
+        loop.turns(1, problems=[f"query 'q1' failed: disk; {waiting}"])
+    loop.turns(1, problems=["query 'q2' failed: disk; 7 records wait for 1s"])
+    assert [message.partition(";")[0] for message in caplog.messages] == [
+        "query 'q1' failed: disk",
+        "query 'q2' failed: disk",
+    ]
+
+
 def test_in_a_dry_run_the_same_advice_is_logged_once(caplog):
     loop = Loop(dry_run=True)
     with caplog.at_level(logging.INFO, "rheostat"):

@@ -9,6 +9,7 @@ journalled, and the queries continue on the executors they have.
 
 import atexit
 import logging
+import re
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
@@ -40,6 +41,7 @@ from rheostat.web.address import address_of
 from rheostat.web.dashboard import Dashboard
 
 _LOG = logging.getLogger("rheostat")
+_NUMBER = re.compile(r"(?<= )\d[\d,.]*\w*")
 _KEPT_IN_MEMORY = 10_000
 _LOOP_STOP_TIMEOUT_S = 30.0
 
@@ -258,7 +260,8 @@ class Attachment:
 class AttachmentLog:
     """Logs each action, in a dry run each decision that is not the last one again, and problems when they begin.
 
-    Those of the loop are logged by the loop itself, `standing` ones not at all.
+    A problem of which only numbers change is the same. Those of the loop are logged by the loop itself, `standing` ones
+    not at all.
     """
 
     def __init__(self, standing: Collection[str]) -> None:
@@ -273,9 +276,9 @@ class AttachmentLog:
                 _LOG.info("%s", describe_verdict(verdict))
             self._advice = describe(verdict.decision)
         if turn.snapshot is not None:
-            problems = [each for each in turn.snapshot.problems if each not in self._standing]
-            for problem in problems:
-                if problem not in self._problems:
+            problems = {_NUMBER.sub("", each): each for each in turn.snapshot.problems if each not in self._standing}
+            for without_numbers, problem in problems.items():
+                if without_numbers not in self._problems:
                     _LOG.warning("%s", problem)
             self._problems = frozenset(problems)
 

@@ -29,7 +29,7 @@ class Capabilities(msgspec.Struct, frozen=True, omit_defaults=True):
         """Why the plant cannot do what is decided, or None."""
         match decision:
             case Fuse() | Split() if not self.can_fuse:
-                return "the plant can neither fuse nor split operators while they run"
+                return "the plant can neither fuse nor split operators; on Spark that needs streams in files"
             case Place() if not self.can_place:
                 return "the plant cannot place executors"
             case Regroup() if not self.can_group(decision.operator, decision.grouping):

@@ -44,18 +44,31 @@ class SLA:
         latency, _, window = text.partition("/")
         return cls(latency, window or "10s", operator=operator, path=path)
 
+    def with_limits(self, text: str) -> "SLA":
+        """For the same operator or path, with "LATENCY/WINDOW" from `text`."""
+        return self.parse(text, operator=self.operator, path=self.path)
+
+    @property
+    def operators(self) -> tuple[OperatorName, ...]:
+        """The operators that it is for; none if it is for the whole topology."""
+        return self.path or () if self.operator is None else (self.operator,)
+
     def check(self, topology: Topology) -> None:
         """Refuse an SLA whose operator or path `topology` does not have."""
-        topology.operators.check([] if self.operator is None else [self.operator])
-        topology.operators.check(self.path or ())
+        topology.operators.check(self.operators)
         for one, other in zip(self.path or (), (self.path or ())[1:], strict=False):
             if other not in {stream.consumer for stream in topology.out_of(one)}:
                 raise ConfigError(f"SLA path {' -> '.join(self.path or ())}: no stream leads from {one!r} to {other!r}")
 
+    @property
+    def scope(self) -> str:
+        """What it is for, "at count" or "along parse -> count"; nothing if it is for the whole topology."""
+        if self.path:
+            return f"along {' -> '.join(self.path)}"
+        return f"at {self.operator}" if self.operator else ""
+
     def __str__(self) -> str:
-        scope = f" at {self.operator}" if self.operator else ""
-        scope = f" along {' -> '.join(self.path)}" if self.path else scope
-        return f"{human(self.latency_s)} over {human(self.window_s)}{scope}"
+        return f"{human(self.latency_s)} over {human(self.window_s)} {self.scope}".rstrip()
 
 
 MOST_EXECUTORS = 100_000
@@ -134,7 +147,7 @@ class Goal:
     @property
     def end_to_end(self) -> SLA | None:
         """The SLA of the whole topology, if one is given."""
-        return next((sla for sla in self.slas if sla.operator is None and sla.path is None), None)
+        return next((sla for sla in self.slas if not sla.operators), None)
 
     def sla_of(self, operator: OperatorName) -> SLA | None:
         """The SLA given for `operator` itself, if any."""

@@ -205,3 +205,8 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True, dict=True):
 
     def substreams_of(self, operator: OperatorName) -> tuple[SubstreamState, ...]:
         return self._by_operator.get(operator, ())
+
+    def partitions_of(self, operator: OperatorName) -> list[PartitionState]:
+        """The partitions of all topics that `operator` reads, in order."""
+        read = [each for stream in self.streams if stream.consumer == operator for each in stream.partitions]
+        return sorted(read, key=lambda each: (each.topic, each.number))

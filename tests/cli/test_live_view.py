@@ -1,4 +1,5 @@
 import io
+import logging
 
 import pytest
 from rich.console import Console
@@ -7,6 +8,7 @@ from rheostat.cli.live_view import LiveView, show_live, sparkline, watch
 from rheostat.cli.plain_lines import PlainLines
 from rheostat.cli.run_history import RunHistory, TurnSummary
 from rheostat.sla import SLA
+from rheostat.snapshot import OperatorState, PartitionState, Snapshot, StreamState, SubstreamState
 
 
 def summary(number: int) -> TurnSummary:
@@ -47,6 +49,20 @@ def test_no_label_is_cut_in_80_columns(turns: int) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_partitions_and_substreams_have_rows_of_their_own() -> None:
+    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
+    partitions = tuple(PartitionState("orders", number, 100, queued) for number, queued in enumerate((40, 0, 8000)))
+    substreams = tuple(SubstreamState("split", index, queued=index) for index in range(128))
+    streams = (StreamState("in", "split", partitions=partitions),)
+    seen = Snapshot(1.0, (OperatorState("split"),), streams=streams, substreams=substreams)
+    console.print(LiveView("words", RunHistory([summary(1)], seen), None))
+    rows = [line.strip("│ ") for line in console.file.getvalue().splitlines() if "in each" in line]
+    assert [" ".join(row.split()) for row in rows] == [
+        "split 3 partitions ▁▁█ 0 to 8,000 wait in each",
+        "split 128 substreams ▁▁▁▂▂▃▃▃▄▄▅▅▆▆▇▇▇██ 0 to 127 wait in each",
+    ]
+
+
 def test_in_a_pipe_there_is_no_panel_but_plain_lines() -> None:
     console = Console(file=io.StringIO(), width=80)
     history = RunHistory()
@@ -54,6 +70,21 @@ def test_in_a_pipe_there_is_no_panel_but_plain_lines() -> None:
     with show_live(LiveView("words", history, None), console):
         pass
     assert console.file.getvalue() == ""
+
+
+def test_what_is_logged_is_printed_above_the_view_and_not_into_it() -> None:
+    shown, terminal = io.StringIO(), io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=80)
+    handler = logging.StreamHandler(terminal)
+    logging.getLogger().addHandler(handler)
+    try:
+        with show_live(LiveView("words", RunHistory(), None), console):
+            logging.getLogger("rheostat").warning("a node is slow")
+        logging.getLogger("rheostat").warning("the end")
+    finally:
+        logging.getLogger().removeHandler(handler)
+    assert "a node is slow\n" in shown.getvalue()
+    assert terminal.getvalue() == "the end\n"
 
 
 def test_a_terminal_gets_no_plain_lines() -> None:

@@ -2,6 +2,7 @@
 
 import io
 
+from msgspec import structs
 from rich.console import Console
 
 from rheostat.cli.plain_lines import PlainLines
@@ -12,7 +13,16 @@ from rheostat.measure.measures import Measures
 from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.sla import SLA
-from rheostat.snapshot import ExecutorPhase, ExecutorState, Latency, OperatorState, Snapshot
+from rheostat.snapshot import (
+    ExecutorPhase,
+    ExecutorState,
+    Latency,
+    OperatorState,
+    PartitionState,
+    Snapshot,
+    StreamState,
+    SubstreamState,
+)
 from rheostat.topology import Operator, Source, Topology
 
 TOPOLOGY = Topology("words", [Source("in"), Operator("split", inputs="in")])
@@ -51,6 +61,16 @@ def test_there_is_a_status_line_every_minute() -> None:
     for line in lines:
         assert "latency 1.5s (SLA 2s over 10s), 1 executor, backlog 1,900" in line
         assert line.startswith("input ")
+
+
+def test_partitions_of_topics_and_substreams_are_told_apart() -> None:
+    partitions = tuple(PartitionState("orders", number, 100, queued) for number, queued in enumerate((0, 1200, 7)))
+    substreams = tuple(SubstreamState("split", index, queued=index) for index in range(8))
+    seen = structs.replace(
+        snapshot(1.0), streams=(StreamState("in", "split", partitions=partitions),), substreams=substreams
+    )
+    [line] = printed([structs.replace(measured(1.0), snapshot=seen)])
+    assert line.endswith("(split: 0 to 1,200 wait in each of 3 partitions; split: 0 to 7 wait in each of 8 substreams)")
 
 
 def test_each_decision_that_is_carried_out_has_a_line_with_its_reason() -> None:

@@ -13,7 +13,7 @@ def test_a_topic_is_read_instead_of_the_only_source():
     replaced = read_from_topics(WORDS, {ONLY: "kafka:orders@broker:9092"}, {"minPartitions": "8"})
     source = replaced.sources["lines"]
     assert (source.rate, source.reader.name, source.reader.servers) == (5.0, "orders", "broker:9092")
-    assert source.reader.min_partitions == 8
+    assert source.reader.option("minpartitions") == "8"
     assert replaced.fingerprint() == WORDS.fingerprint()
 
 

@@ -194,7 +194,10 @@ def test_operators_that_form_no_chain_are_not_fused_and_the_reason_is_said():
 @pytest.mark.parametrize(
     ("decision", "why"),
     [
-        (Fuse(operators=("split", "part"), reason=""), "the plant can neither fuse nor split operators while they run"),
+        (
+            Fuse(operators=("split", "part"), reason=""),
+            "the plant can neither fuse nor split operators; on Spark that needs streams in files",
+        ),
         (Place(pool="sum", locations={0: Location("n")}, reason=""), "the plant cannot place executors"),
         (
             Regroup(operator="split", grouping="load_aware", reason=""),

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from msgspec import structs
 
 from rheostat.measure.sla_standing import SlaStandings
 from rheostat.sla import SLA
@@ -33,11 +34,25 @@ def test_the_mean_is_over_what_completed_in_the_window() -> None:
             assert standing.missed is (expected_s > 2.0)
 
 
-def test_an_operator_is_judged_by_its_own_records_and_a_path_by_none() -> None:
-    standings = SlaStandings(SLAS)
+def test_an_operator_is_judged_by_its_own_records_and_a_path_by_the_sum_of_its_operators() -> None:
+    standings = SlaStandings(SLAS[::-1])
     for time_s in range(12):
-        found = standings.update(snapshot(float(time_s), 3, 0.5, operator=Latency(2, 1.5)))
-    assert [standing.missed for standing in found] == [False, True, None]
+        split = OperatorState("split", latency=Latency(1, 0.25) if time_s % 2 else None)
+        seen = snapshot(float(time_s), 3, 0.5, operator=Latency(2, 0.9))
+        found = standings.update(structs.replace(seen, operator_states=(*seen.operator_states, split)))
+    assert [(standing.sla, standing.latency_s) for standing in found] == [
+        ("2s over 10s", pytest.approx(0.5)),
+        ("1s over 3s along split -> count", pytest.approx(1.15)),
+        ("1s over 3s at count", pytest.approx(0.9)),
+    ]
+    assert [standing.missed for standing in found] == [False, True, False]
+
+
+def test_a_path_is_not_judged_while_one_of_its_operators_is_not_known() -> None:
+    standings = SlaStandings(SLAS[2:])
+    for time_s in range(12):
+        [standing] = standings.update(snapshot(float(time_s), 3, 0.5, operator=Latency(2, 1.5)))
+    assert standing.missed is None
 
 
 @pytest.mark.parametrize(("oldest_s", "missed"), [(None, None), (1.5, None), (2.5, True)])

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec import structs
+
 from rheostat.clock import WallClock
 from rheostat.decision import Scale
 from rheostat.journal import Journal
@@ -14,6 +16,7 @@ from rheostat.plan import Plan
 from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Budget, Goal
+from rheostat.snapshot import PartitionState, Snapshot, StreamState
 from rheostat.testing import FakePlant
 from rheostat.topology import Operator, Source, Topology
 from rheostat.web import Dashboard
@@ -31,7 +34,8 @@ TOPOLOGY = Topology(
         Operator(SCRIPT, inputs=["parse.bad", "count.out"]),
     ],
 )  # fmt: skip
-GOAL = Goal(TOPOLOGY, (SLA("1s", "5s"), SLA("1s", "5s", operator="count")), Budget(total=9, most={"parse": 4}))
+SLAS = (SLA("1s", "5s"), SLA("1s", "5s", operator="count"), SLA("2s", "5s", path=["parse", "count"]))
+GOAL = Goal(TOPOLOGY, SLAS, Budget(total=9, most={"parse": 4}))
 PLAN = Plan.initial(TOPOLOGY, {"parse": 2, "count": 2, SCRIPT: 1}, standby={"parse": 1})
 
 
@@ -43,9 +47,25 @@ class Restless(Policy):
         return [Scale(pool="parse", executors=size, reason=f"restless: scale {size}")]
 
 
+class TopicPlant(FakePlant):
+    """`parse` reads the partitions of a topic; the first has more records than the second."""
+
+    def observe(self) -> Snapshot:
+        seen = super().observe()
+        parse = seen.operators["parse"]
+        shares = [(0, 0.75), (1, 0.25)]
+        partitions = tuple(
+            PartitionState("clicks-in", number, int(share * parse.arrived), int(share * parse.queued))
+            for number, share in shares
+        )
+        stream = StreamState("in", "parse", rows=parse.arrived, partitions=partitions)
+        others = [each for each in seen.streams if each.name != "in"]
+        return structs.replace(seen, streams=(stream, *others))
+
+
 def record(path: Path) -> None:
     """The journal of a run of a minute with a load that rises beyond the budget."""
-    plant = FakePlant(TOPOLOGY, arrival_rate=lambda time_s: 50.0 + 10.0 * time_s, plan=PLAN, settle_s=2.0)
+    plant = TopicPlant(TOPOLOGY, arrival_rate=lambda time_s: 50.0 + 10.0 * time_s, plan=PLAN, settle_s=2.0)
     with Journal(path) as journal:
         policy = make_policy("threshold", GOAL)
         Controller(plant, policy, GOAL, journal, LoopOptions("1s", cooldown="3s"), plan=PLAN).run(for_=60)

@@ -10,6 +10,7 @@ from dashboard_runs import SCRIPT, LiveRun, live_run
 
 from rheostat.journal import Journal
 from rheostat.web import Dashboard
+from rheostat.web.state_view import StateReader
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page is not tried: no playwright (pip install)")
 expect = playwright.expect
@@ -80,6 +81,31 @@ def test_an_operator_shows_its_executors_and_substreams(tab: Tab, recorded: Path
         expect(page.locator("#operator table").last.locator("tbody tr")).to_have_count(8)
         page.get_by_role("button", name="Close").click()
         expect(page.locator("#operator")).to_be_hidden()
+    assert tab.errors == []
+
+
+def test_partitions_of_a_topic_are_shown_with_arrivals_and_queue(tab: Tab, recorded: Path) -> None:
+    with Journal(recorded, read_only=True) as journal, Dashboard(journal, "127.0.0.1:0", recorded=True) as dashboard:
+        detail = StateReader(journal).operator("parse")
+        page = tab.open(dashboard.url, "finished")
+        page.locator('.node[data-key="parse"]').click()
+        table = page.locator("#operator table", has_text="partition")
+        expect(table.locator("tbody tr")).to_have_count(2)
+        for row, partition in zip(table.locator("tbody tr").all(), detail.partitions, strict=True):
+            expect(row).to_contain_text("clicks-in")
+            expect(row.locator("td").nth(1)).to_have_text(str(partition.number))
+            expect(row.locator("td").last).to_have_text(f"{partition.queued:,}")
+    assert tab.errors == []
+
+
+def test_slas_of_operators_and_paths_are_shown_with_where_they_stand(tab: Tab, recorded: Path) -> None:
+    with Journal(recorded, read_only=True) as journal, Dashboard(journal, "127.0.0.1:0", recorded=True) as dashboard:
+        page = tab.open(dashboard.url, "finished")
+        expect(page.locator('.node[data-key="count"]')).to_contain_text("SLA 1 s")
+        expect(page.locator(".node.missed")).to_have_count(0)
+        expect(page.locator(".path.missed")).to_contain_text("along parse → count")
+        expect(page.locator(".path")).to_contain_text("of 2 s")
+        expect(page.locator("#standing")).to_have_text("SLA missed")
     assert tab.errors == []
 
 
@@ -197,6 +223,8 @@ def test_nothing_is_cut_off_on_a_narrow_screen(browser, recorded: Path, scheme: 
     with Journal(recorded, read_only=True) as journal, Dashboard(journal, "127.0.0.1:0", recorded=True) as dashboard:
         page = tab.open(dashboard.url, "finished")
         expect(page.locator(".decision").first).to_be_visible()
+        page.locator('.node[data-key="count"]').click()
+        expect(page.locator("#operator canvas")).to_be_visible()
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
     tab.context.close()
     assert tab.errors == []

@@ -17,6 +17,12 @@ def test_equal_refusals_of_successive_turns_are_one_entry() -> None:
     ]  # fmt: skip
 
 
+def test_entries_go_on_from_those_before() -> None:
+    rows = [decided(5), decided(4, pool="other"), decided(3), decided(2), decided(1, Ruling.ACCEPTED, why="")]
+    for split in range(len(rows)):
+        assert decision_views(rows[:split], decision_views(rows[split:])) == decision_views(rows)
+
+
 def test_what_was_carried_out_stays_by_itself_and_separates() -> None:
     done = [decided(number, Ruling.ACCEPTED, why="") for number in (4, 3)]
     views = decision_views([decided(5), *done, decided(2), decided(1, executors=4)])

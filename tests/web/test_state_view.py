@@ -49,10 +49,17 @@ def test_executors_are_counted_by_what_they_do(journal) -> None:
     pool = next(it.pool for it in starting.snapshot.executors if it.phase == "starting")
     view = state_view(GOAL, [starting])
     [operator] = [each for each in view.operators if each.pool == pool]
-    counted = operator.executors
-    assert counted.coming > 0
-    assert counted.planned == starting.plan.pools[pool].size
-    assert counted.active + counted.coming + counted.standby == len(starting.snapshot.executors_of(pool))
+    assert operator.coming > 0
+    assert operator.planned == starting.plan.pools[pool].size
+    assert operator.executors + operator.coming + operator.standby == len(starting.snapshot.executors_of(pool))
+
+
+def test_a_path_with_an_sla_takes_as_long_as_its_operators_together(journal) -> None:
+    view = state_view(GOAL, journal.last_recorded(5))
+    latencies = {each.name: each.latency_s for each in view.operators}
+    [path] = view.paths
+    assert (path.operators, path.sla_s) == (("parse", "count"), 2.0)
+    assert path.latency_s == pytest.approx(latencies["parse"] + latencies["count"])
 
 
 def test_the_present_is_what_a_fresh_reader_finds(journal) -> None:

@@ -63,7 +63,7 @@ class JsonLines:
 
     def _status(self, turn: Turn) -> Iterator[dict[str, Any]]:
         if self._recent.turns and turn.time_s >= self._status_due_s:
-            yield {"level": "info", "event": "status", "message": status_line(self._recent.turns, self._sla)}
+            yield {"level": "info", "event": "status", "message": status_line(self._recent, self._sla)}
             self._recent.turns.clear()
             self._status_due_s = turn.time_s + _STATUS_EVERY_S
 

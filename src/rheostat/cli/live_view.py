@@ -1,5 +1,7 @@
 """Live view: a run in the terminal, with rates, backlog, latency against the SLA, executors, decisions and reasons."""
 
+import logging
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -10,6 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from rheostat.cli.load_shares import load_shares
 from rheostat.cli.plain_lines import PlainLines, executors_text, rate_text
 from rheostat.cli.run_history import RunHistory, TurnSummary
 from rheostat.describe import describe
@@ -33,7 +36,7 @@ class LiveView:
         if not self._history.turns:
             return Panel("waiting for the first measurement ...", title=self._title, subtitle=self._page)
         return Panel(
-            Group(self._curves(), self._operators(self._history.turns[-1]), self._decisions()),
+            Group(self._curves(), self._operators(self._history.turns[-1]), self._shares(), self._decisions()),
             title=self._title,
             subtitle=self._page,
         )
@@ -75,6 +78,18 @@ class LiveView:
             )
         return table
 
+    def _shares(self) -> Table:
+        """What waits in each partition and in each substream, as bars and in numbers."""
+        table = Table.grid(padding=(0, 2))
+        for _ in range(2):
+            table.add_column(no_wrap=True)
+        table.add_column()
+        table.add_column(no_wrap=True)
+        for each in () if self._history.snapshot is None else load_shares(self._history.snapshot):
+            bars = CurveCell(Text(sparkline(most_in_groups(each.queued, _WIDTH // 2))))
+            table.add_row(f"  {each.operator}", each.count, bars, each.waiting)
+        return table
+
     def _decisions(self) -> Text:
         lines = [self._line(time_s, verdict) for time_s, verdict in self._history.decisions()[-_SHOWN_DECISIONS:]]
         return Text("\n").join(lines) if lines else Text("no decisions yet", style="dim")
@@ -106,13 +121,37 @@ def show_live(view: LiveView, console: Console) -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
-    with Live(view, console=console, refresh_per_second=2):
+    with Live(view, console=console, refresh_per_second=2), _logs_above_the_view():
         yield
+
+
+@contextmanager
+def _logs_above_the_view() -> Iterator[None]:
+    """What is logged meanwhile goes where rich has it printed above the view, and not into it."""
+    handlers = [each for each in logging.getLogger().handlers if isinstance(each, logging.StreamHandler)]
+    before = [(each, each.setStream(sys.stderr)) for each in handlers]
+    try:
+        yield
+    finally:
+        for handler, stream in before:
+            if stream is not None:
+                handler.setStream(stream)
 
 
 def watch(history: RunHistory, sla: SLA | None, console: Console) -> list[Listener]:
     """What listens to a run: `history`, and without a terminal what prints plain lines."""
     return [history] if console.is_terminal else [history, PlainLines(sla, console)]
+
+
+def most_in_groups(values: Sequence[int | None], groups: int) -> list[int | None]:
+    """`values` in at most so many groups of neighbours: the largest of each, None where nothing is known.
+
+    >>> most_in_groups([1, 5, None, 2, None], 3)
+    [5, 2, None]
+    """
+    width = -(-len(values) // groups)
+    parts = [values[at : at + width] for at in range(0, len(values), width)]
+    return [max((value for value in part if value is not None), default=None) for part in parts]
 
 
 def sparkline(values: Sequence[float | None]) -> str:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from rich.console import Console
 
+from rheostat.cli.load_shares import load_shares
 from rheostat.cli.run_history import RunHistory, TurnSummary
 from rheostat.describe import describe, executors
 from rheostat.duration import human
@@ -36,7 +37,7 @@ class PlainLines:
 
     def _status_lines(self, time_s: float) -> Iterator[str]:
         if self._recent.turns and time_s >= self._status_due_s:
-            yield status_line(self._recent.turns, self._sla)
+            yield status_line(self._recent, self._sla)
             self._recent.turns.clear()
             self._status_due_s = time_s + _STATUS_EVERY_S
 
@@ -45,16 +46,21 @@ class PlainLines:
         self._console.print(f"{clock}  {line}", highlight=False, markup=False, soft_wrap=True)
 
 
-def status_line(turns: list[TurnSummary], sla: SLA | None) -> str:
-    """Input rate, mean latency since the line before against the SLA, executors and backlog."""
-    last = turns[-1]
+def status_line(recent: RunHistory, sla: SLA | None) -> str:
+    """Input rate, mean latency since the line before against the SLA, executors and backlog, and how it is spread."""
+    turns, last = recent.turns, recent.turns[-1]
     done = sum(turn.completed for turn in turns if turn.latency_s is not None)
     waited_s = sum(turn.completed * turn.latency_s for turn in turns if turn.latency_s is not None)
     latency = f"latency {human(waited_s / done)}" if done else "latency not measured"
     promise = f" (SLA {sla})" if sla else ""
     queued = [count for count in last.queued.values() if count is not None]
     backlog = f"{sum(queued):,.0f}" if queued else "not measured"
-    return f"input {rate_text(last.external_rate)}, {latency}{promise}, {executors_text(last)}, backlog {backlog}"
+    shares = [] if recent.snapshot is None else load_shares(recent.snapshot)
+    told = "; ".join(f"{each.operator}: {each.waiting} of {each.count}" for each in shares)
+    spread = f" ({told})" if told else ""
+    return (
+        f"input {rate_text(last.external_rate)}, {latency}{promise}, {executors_text(last)}, backlog {backlog}{spread}"
+    )
 
 
 def executors_text(turn: TurnSummary) -> str:

@@ -7,6 +7,7 @@ from rheostat.loop.turn import Ruling, Turn, Verdict
 from rheostat.measure.sla_windows import WindowedSuccess
 from rheostat.names import OperatorName
 from rheostat.sla import SLA
+from rheostat.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,16 @@ class TurnSummary:
 
 @dataclass
 class RunHistory:
-    """Listens to a controller and keeps a summary of every turn."""
+    """Listens to a controller and keeps a summary of every turn, and the last `snapshot`."""
 
     turns: list[TurnSummary] = field(default_factory=list)
+    snapshot: Snapshot | None = None
 
     def __call__(self, turn: Turn) -> None:
         if turn.snapshot is None or turn.measures is None:
             return
         snapshot, measured = turn.snapshot, turn.measures.operators
+        self.snapshot = snapshot
         self.turns.append(
             TurnSummary(
                 time_s=turn.time_s,

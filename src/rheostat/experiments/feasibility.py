@@ -189,7 +189,7 @@ def _sla_of_all(scenario: Scenario) -> SLA | None:
 
 def _strictest(scenario: Scenario, name: OperatorName) -> SLA | None:
     """Of the SLAs that the records of an operator count for."""
-    concerned = [sla for sla in scenario.goal.slas if name in (sla.path or (sla.operator or name,))]
+    concerned = [sla for sla in scenario.goal.slas if name in (sla.operators or (name,))]
     return min(concerned, key=lambda sla: sla.latency_s, default=None)
 
 
@@ -202,7 +202,7 @@ def _has_fixed_substreams(model: SimModel, name: OperatorName) -> bool:
 
 def _too_strict_slas(scenario: Scenario, loads: OperatorLoads) -> Iterator[str]:
     for sla in scenario.goal.slas:
-        way = sla.path or (() if sla.operator is None else (sla.operator,))
+        way = sla.operators
         least_s = sum(_least_s(loads, name) for name in way) if way else _least_end_to_end_s(loads)
         if least_s > sla.latency_s:
             yield f"the mean latency is {human(least_s)} at least, without any queue: SLA {sla}"

@@ -7,8 +7,9 @@ from rheostat.describe import executors
 from rheostat.duration import human
 from rheostat.explain.explanation import Explanation, ProblemEntry, TurnExplanation
 from rheostat.explain.moment import clock_text, since_start
+from rheostat.explain.numbers import Numbers, OperatorNumbers
 from rheostat.explain.timeline import TimelineEntry
-from rheostat.explain.turns import ExplainedDecision, Numbers, OperatorNumbers
+from rheostat.explain.turns import ExplainedDecision
 from rheostat.loop.turn import Ruling
 
 _INDENT = " " * 6

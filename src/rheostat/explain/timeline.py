@@ -5,7 +5,8 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import msgspec
 
-from rheostat.explain.turns import ExplainedDecision, ExplainedTurn, Numbers
+from rheostat.explain.numbers import Numbers
+from rheostat.explain.turns import ExplainedDecision, ExplainedTurn
 from rheostat.loop.turn import Ruling
 
 _NUMBERS = re.compile(r"(\d[\d.,]*(e[+-]?\d+)?\s?(us|ms|s|m|h|d|%)?\b\s?)+")

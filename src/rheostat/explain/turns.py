@@ -1,56 +1,22 @@
 """Explained turns: the recorded turns of a run, each with its numbers and with what became of every pool."""
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from rheostat.decision import Decision, Effect, GroupDecision, OperatorDecision, PoolDecision
 from rheostat.describe import describe
+from rheostat.explain.numbers import Numbers, numbers_of
 from rheostat.journal import Journal
 from rheostat.journal.records import RecordedDecision, RecordedObservation, RunRecord
 from rheostat.loop.turn import Ruling
 from rheostat.measure.measurer import Measurer
 from rheostat.measure.measures import Measures
-from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
-from rheostat.sla import Goal
 
 _WARM_UP = 200
 """Turns that are measured before the one that is wanted, so that its smoothed numbers are those of the run."""
-
-
-class OperatorNumbers(msgspec.Struct, frozen=True):
-    """One operator as the policy saw it: rates per second, `executors` that serve, and how many the plan wants.
-
-    `service_rate` is that of one executor, `oldest_s` the age of the oldest record in the backlog.
-    """
-
-    pool: PoolName
-    executors: int
-    planned: int
-    arrival_rate: float | None
-    completion_rate: float | None
-    service_rate: float | None
-    utilisation: float | None
-    queued: float | None
-    oldest_s: float | None
-    latency_s: float | None
-    sla_s: float | None
-
-
-class Numbers(msgspec.Struct, frozen=True):
-    """The numbers of one turn: rate at the sources and latency of the whole pipeline, and those of each operator."""
-
-    external_rate: float | None
-    latency_s: float | None
-    sla_s: float | None
-    operators: dict[OperatorName, OperatorNumbers]
-
-    def of(self, operators: Collection[str]) -> "Numbers":
-        """Without the other operators."""
-        kept = {name: numbers for name, numbers in self.operators.items() if name in operators}
-        return msgspec.structs.replace(self, operators=kept)
 
 
 class ExplainedDecision(msgspec.Struct, frozen=True):
@@ -137,7 +103,7 @@ class RunTurns:
             run=self._number,
             time_s=time_s,
             since_start_s=time_s - self._run.started_s,
-            numbers=_numbers(self._goal, recorded, measures),
+            numbers=numbers_of(self._goal, recorded, measures),
             settling=tuple(sorted(recorded.settling)),
             decisions=(*decisions, *_undecided(plan, decisions, problems)),
             problems=(*(f"{place}: {what}" for place, what in problems.items()), *recorded.snapshot.problems),
@@ -162,34 +128,6 @@ class RunTurns:
             if since_s <= time_s:
                 present[problem.place] = problem.what
         return {place: what for place, what in present.items() if what}
-
-
-def _numbers(goal: Goal, recorded: RecordedObservation, measures: Measures) -> Numbers:
-    operators = {name: _operator_numbers(goal, recorded, measures, name) for name in measures.operators}
-    end_to_end = goal.end_to_end
-    return Numbers(
-        measures.external_rate, measures.latency_s, None if end_to_end is None else end_to_end.latency_s, operators
-    )
-
-
-def _operator_numbers(
-    goal: Goal, recorded: RecordedObservation, measures: Measures, name: OperatorName
-) -> OperatorNumbers:
-    pool, measured, sla = recorded.plan.pool_of[name], measures.operators[name], goal.sla_of(name)
-    state = recorded.snapshot.operators.get(name)
-    return OperatorNumbers(
-        pool=pool,
-        executors=sum(1 for _ in recorded.snapshot.active(pool)),
-        planned=recorded.plan.pools[pool].size,
-        arrival_rate=measured.arrival_rate,
-        completion_rate=measured.completion_rate,
-        service_rate=measured.service_rate,
-        utilisation=measured.utilisation,
-        queued=measured.queued,
-        oldest_s=None if state is None else state.oldest_s,
-        latency_s=measured.latency_s,
-        sla_s=None if sla is None else sla.latency_s,
-    )
 
 
 def _decided_in(plan: Plan, one: RecordedDecision) -> ExplainedDecision:

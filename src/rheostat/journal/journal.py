@@ -46,6 +46,9 @@ _PRUNE_EVERY = 64
 _POINTS_PER_SNAPSHOT = 30
 _PAGE = 512
 
+# Made once, before there are threads: what msgspec knows of a type must not be made by two threads at the same time.
+_decode_run = msgspec.json.Decoder(RunRecord).decode
+_decode_effect = msgspec.json.Decoder(Effect).decode
 _decode_seen = msgspec.json.Decoder(tuple[Snapshot, Capabilities]).decode
 _decode_plan = msgspec.json.Decoder(Plan).decode
 _decode_decision: Any = msgspec.json.Decoder(AnyDecision).decode
@@ -144,7 +147,7 @@ class Journal:
     def runs(self) -> dict[int, RunRecord]:
         """All runs by number, the oldest first."""
         rows = self._file.rows("SELECT id, body FROM runs ORDER BY id")
-        return {number: msgspec.json.decode(body, type=RunRecord) for number, body in rows}
+        return {number: _decode_run(body) for number, body in rows}
 
     def recorded(self, run: int, after: int = 0) -> Iterator[RecordedObservation]:
         """The observations of one run, the oldest first; those after the one with the number `after`."""
@@ -180,15 +183,17 @@ class Journal:
         most: int,
         *,
         before: int | None = None,
+        after: int | None = None,
         operator: str = "",
         kind: str = "",
         ruling: str = "",
         from_s: float = -math.inf,
         until_s: float = math.inf,
     ) -> list[RecordedDecision]:
-        """The newest first; those before the one with the number `before`, and only what the other arguments name."""
+        """The newest first; those between the numbers `after` and `before`, and only what the other arguments name."""
         conditions: list[tuple[str, object]] = [("d.time_s >= ?", from_s), ("d.time_s <= ?", until_s)]
         conditions += [] if before is None else [("d.id < ?", before)]
+        conditions += [] if after is None else [("d.id > ?", after)]
         conditions += [("instr('+' || d.subject || '+', ?) > 0", f"+{operator}+")] if operator else []
         conditions += [(f"d.{name} = ?", value) for name, value in (("kind", kind), ("ruling", ruling)) if value]
         where = " AND ".join(condition for condition, _ in conditions)
@@ -353,6 +358,6 @@ def _recorded_decision(
     observed: str | None,
     note: str | None,
 ) -> RecordedDecision:
-    effect = None if observed is None else msgspec.json.decode(observed, type=Effect)
+    effect = None if observed is None else _decode_effect(observed)
     decision = _decode_decision(body)
     return RecordedDecision(number, run, snapshot, time_s, decision, Ruling(ruling), why, revision, effect, note)

@@ -12,6 +12,8 @@ from rheostat.names import PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import Snapshot
 
+_decode_holds = msgspec.json.Decoder(tuple[Hold, ...]).decode
+
 
 class RunRecord(msgspec.Struct, frozen=True):
     """One life of a controller: its goal, its policy, and how many recorded observations the policy was shown first."""
@@ -38,7 +40,7 @@ class RecordedObservation(msgspec.Struct, frozen=True):
     @property
     def holds(self) -> tuple[Hold, ...]:
         """The pools that the policy left as they were, and why."""
-        return msgspec.json.decode(self.holds_json, type=tuple[Hold, ...])
+        return _decode_holds(self.holds_json)
 
 
 class RecordedDecision(msgspec.Struct, frozen=True):

@@ -28,17 +28,17 @@ class SlaStanding(msgspec.Struct, frozen=True):
 
 
 class SlaStandings:
-    """Follows `slas` from snapshot to snapshot. The latency along a path is not measured: such an SLA stays unknown."""
+    """Follows `slas` from snapshot to snapshot. The latency along a path is the sum of those at its operators."""
 
     def __init__(self, slas: Sequence[SLA]) -> None:
-        self._slas = tuple(slas)
-        self._windows = [_LatencyWindow(sla.window_s) for sla in slas]
+        self._slas = sorted(slas, key=lambda sla: bool(sla.operators))
+        self._windows = [[_LatencyWindow(sla.window_s) for _ in sla.operators or (None,)] for sla in self._slas]
 
     def update(self, snapshot: Snapshot) -> tuple[SlaStanding, ...]:
-        """One standing for each SLA, in their order."""
+        """One standing for each SLA: that of the whole topology first, the others in their order."""
         return tuple(
-            SlaStanding(_standing_s(sla, window, snapshot), sla.latency_s, str(sla))
-            for sla, window in zip(self._slas, self._windows, strict=True)
+            SlaStanding(_standing_s(sla, windows, snapshot), sla.latency_s, str(sla))
+            for sla, windows in zip(self._slas, self._windows, strict=True)
         )
 
 
@@ -62,13 +62,15 @@ class _LatencyWindow:
         return mean_s, time_s - self._first_s >= self._window_s * (1 - _ROUNDING)
 
 
-def _standing_s(sla: SLA, window: _LatencyWindow, snapshot: Snapshot) -> float | None:
-    if sla.path is not None:
+def _standing_s(sla: SLA, windows: Sequence[_LatencyWindow], snapshot: Snapshot) -> float | None:
+    narrowed = [snapshot.operators.get(name) for name in sla.operators]
+    latencies = [None if state is None else state.latency for state in narrowed] or [snapshot.latency]
+    found = [window.update(snapshot.time_s, latency) for window, latency in zip(windows, latencies, strict=True)]
+    if not all(is_whole for _, is_whole in found):
         return None
-    states = snapshot.operator_states if sla.operator is None else (snapshot.operators.get(sla.operator),)
-    latency = snapshot.latency if sla.operator is None else next((each.latency for each in states if each), None)
-    mean_s, is_whole = window.update(snapshot.time_s, latency)
-    if not is_whole:
-        return None
+    means_s = [mean_s for mean_s, _ in found if mean_s is not None]
+    if len(means_s) == len(found):
+        return sum(means_s)
+    states = narrowed or snapshot.operator_states
     oldest_s = max((state.oldest_s or 0.0 for state in states if state is not None), default=0.0)
-    return mean_s if mean_s is not None else oldest_s if oldest_s > sla.latency_s else None
+    return oldest_s if oldest_s > sla.latency_s else None

@@ -22,6 +22,8 @@ MOST_BYTES = 1_000_000
 BODY_TIMEOUT_S = 30.0
 """How long the client may take to send the body."""
 
+_decode = msgspec.json.Decoder(ForecastRequest).decode
+
 
 class RefusedError(Exception):
     """A request that is answered with a reason."""
@@ -65,7 +67,7 @@ def answer(request: ForecastRequest) -> ForecastAnswer:
 def read(body: bytes) -> ForecastRequest:
     """The request in `body`; refused with the reason if it is not valid."""
     try:
-        return msgspec.json.decode(body, type=ForecastRequest)
+        return _decode(body)
     except msgspec.ValidationError as error:
         raise RefusedError(HTTPStatus.UNPROCESSABLE_ENTITY, str(error).replace("`", "'")) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -62,7 +62,7 @@ def topology_plant(
     nodes, by operator. `known_nodes` are those of a cluster of our own. `base` is the last snapshot of an earlier run:
     counters continue from there.
     """
-    groups, clock = QueryGroups(directory.queries), WallClock()
+    groups, clock, can_fuse = QueryGroups(directory.queries), WallClock(), streams is None
     with ExitStack() as ending:
         pools: ProfilePools | NoExecutors
         if has_executors(spark):
@@ -73,11 +73,20 @@ def topology_plant(
             place = str(directory.path)
             bounds = budget or Budget()
             least = {name: bounds.minimum(name) for name in topology.operators}
-            pools = ProfilePools(spark, topology, plan, groups=groups.now, nodes=pinned, least=least, directory=place)
+            pools = ProfilePools(
+                spark,
+                topology,
+                plan,
+                groups=groups.now,
+                nodes=pinned,
+                least=least,
+                directory=place,
+                can_fuse=can_fuse,
+            )
             ending.callback(pools.close)
             check_room(plan, bounds, pools.room, reserved=pools.rules.reserved or 0, size=pools.size)
         else:
-            pools = NoExecutors(topology, plan)
+            pools = NoExecutors(topology, plan, can_fuse=can_fuse)
         state = SparkState(pools.book, pools.placement, groups)
         kind = None if streams is None else TopicStreams(streams, directory.streams)
         runtime = Runtime(

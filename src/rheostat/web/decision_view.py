@@ -1,6 +1,7 @@
 """Decision view: decisions as the page lists them, with equal refusals of successive turns in one entry."""
 
 from collections.abc import Iterable
+from itertools import chain
 
 import msgspec
 
@@ -35,15 +36,15 @@ class DecisionView(msgspec.Struct, frozen=True):
     outcome: str = ""
 
 
-def decision_views(newest_first: Iterable[RecordedDecision]) -> list[DecisionView]:
-    """The entries of successive decisions, the newest first."""
+def decision_views(newest_first: Iterable[RecordedDecision], before: Iterable[DecisionView] = ()) -> list[DecisionView]:
+    """The entries of successive decisions, the newest first; `before` are the entries of what came before them."""
     views: list[DecisionView] = []
     last: dict[str, int] = {}
-    for one in newest_first:
-        view = _view(one)
+    for view in chain(map(_view, newest_first), before):
         place = last.get(view.subject)
         if place is not None and _is_same(view, views[place]):
-            views[place] = msgspec.structs.replace(views[place], since_s=view.time_s, turns=views[place].turns + 1)
+            turns = views[place].turns + view.turns
+            views[place] = msgspec.structs.replace(views[place], since_s=view.since_s, turns=turns)
         else:
             last[view.subject] = len(views)
             views.append(view)

@@ -15,8 +15,8 @@ from rheostat.web.state_view import OperatorDetail, StateReader, StateView
 from rheostat.web.steering import Steering
 
 MOST_POINTS = 2_000
-MOST_DECISIONS = 200
-_READ_DECISIONS = 2_000
+_PAGE_DECISIONS = 500
+_MOST_ACTIONS = 2_000
 _NEW_POINTS = 60
 _NEW_DECISIONS = 30
 _QUIET_S = 15.0
@@ -49,6 +49,13 @@ class RunChange(msgspec.Struct, frozen=True, omit_defaults=True):
     goals: bool = False
 
 
+class DecisionPage(msgspec.Struct, frozen=True):
+    """Some decisions, the newest first; those before the number `next` are on the next page, if there is one."""
+
+    entries: list[DecisionView]
+    next: int | None
+
+
 class News:
     """Reads `journal`, which may grow meanwhile, for all pages."""
 
@@ -56,6 +63,7 @@ class News:
         self._journal, self._states = journal, StateReader(journal)
         self._told: Newest | None = None
         self._told_controls: Controls | None = None
+        self._decisions: list[DecisionView] = []
         self._recorded, self._grown_at_s = recorded, -math.inf
         self._seen: Newest | None = None
         self.steering: Steering | None = None
@@ -71,16 +79,16 @@ class News:
 
     def decisions(
         self, *, before: int | None = None, operator: str = "", kind: str = "", ruling: str = ""
-    ) -> list[DecisionView]:
+    ) -> DecisionPage:
         """The newest first; those before the one with the number `before`."""
         found = self._journal.newest_decisions(
-            _READ_DECISIONS, before=before, operator=operator, kind=kind, ruling=ruling
+            _PAGE_DECISIONS, before=before, operator=operator, kind=kind, ruling=ruling
         )
-        return decision_views(found)[:MOST_DECISIONS]
+        return DecisionPage(decision_views(found), found[-1].id if len(found) == _PAGE_DECISIONS else None)
 
     def actions(self, from_s: float, until_s: float) -> list[DecisionView]:
         """What was carried out between two times, the newest first."""
-        found = self._journal.newest_decisions(_READ_DECISIONS, ruling="accepted", from_s=from_s, until_s=until_s)
+        found = self._journal.newest_decisions(_MOST_ACTIONS, ruling="accepted", from_s=from_s, until_s=until_s)
         return decision_views(found)
 
     def state(self, time_s: float | None) -> StateView | None:
@@ -110,7 +118,9 @@ class News:
         since_s = newest.time_s if told is None else math.nextafter(told.time_s, math.inf)
         decisions = None
         if told is None or (newest.decision, newest.outcomes) != (told.decision, told.outcomes):
-            decisions = decision_views(self._journal.newest_decisions(_READ_DECISIONS))[:_NEW_DECISIONS]
+            decisions = self._newest_decisions(
+                None if told is None or newest.outcomes != told.outcomes else told.decision
+            )
         self._told, self._told_controls = newest, controls
         change = RunChange(
             state=self._states.latest(),
@@ -120,6 +130,12 @@ class News:
             goals=told is not None and (newest.run, newest.command) != (told.run, told.command),
         )
         return msgspec.json.encode(change)
+
+    def _newest_decisions(self, after: int | None) -> list[DecisionView]:
+        """Those after the number `after` with what is known of those before it; all from the journal if it is None."""
+        found = self._journal.newest_decisions(_PAGE_DECISIONS, after=after)
+        self._decisions = decision_views(found, () if after is None else self._decisions)[:_NEW_DECISIONS]
+        return self._decisions
 
     def _watch_growth(self, newest: Newest) -> None:
         """Whether a journal that another process writes still grows."""

@@ -30,6 +30,7 @@ _LOG = logging.getLogger("rheostat")
 MOST_BYTES = 64 * 1024
 """The largest request to steer."""
 _SOCKET_TIMEOUT_S = 30.0
+_decode_request = msgspec.json.Decoder(AnyRequest).decode
 
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _JSON, _TEXT = "application/json", "text/plain; version=0.0.4; charset=utf-8"
@@ -154,7 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
         if steering is None or self.server.news.finished:
             raise NotServedError(HTTPStatus.CONFLICT, "this run is not steered from here: it is recorded, or has ended")
         try:
-            request = msgspec.json.decode(body, type=AnyRequest)
+            request = _decode_request(body)
         except msgspec.DecodeError as error:
             raise NotServedError(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
         steering.do(request, self.client_address[0])

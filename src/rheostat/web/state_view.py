@@ -6,53 +6,47 @@ which nothing completed tells nothing.
 
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from rheostat.errors import ConfigError, nearest
+from rheostat.explain.numbers import OperatorNumbers, operator_numbers
 from rheostat.journal import Journal
 from rheostat.journal.records import RecordedObservation
 from rheostat.measure.measurer import Measurer
-from rheostat.measure.measures import OperatorMeasures
+from rheostat.measure.measures import Measures, OperatorMeasures
 from rheostat.names import OperatorName
-from rheostat.plan import PoolPlan
 from rheostat.sla import Goal
-from rheostat.snapshot import ExecutorPhase, ExecutorState, Latency, PartitionState, Snapshot, SubstreamState
+from rheostat.snapshot import ExecutorPhase, ExecutorState, Latency, Snapshot, SubstreamState
 
 MEAN_OVER_S = 10.0
 _MOST_TURNS = 64
 
 
-class ExecutorCounts(msgspec.Struct, frozen=True):
-    """The executors of a pool: how many should serve and stand by, and how many there are in each phase."""
+class OperatorView(OperatorNumbers, frozen=True, kw_only=True):
+    """One operator. Of its pool's `executors` so many serve, and others are `coming` and so on.
 
-    planned: int
+    Operators that are fused behind others are not `measured`.
+    """
+
+    name: str
+    keyed: bool
+    measured: bool
+    settling: bool
     planned_standby: int
-    active: int
     coming: int
     standby: int
     leaving: int
     failed: int
 
 
-class OperatorView(msgspec.Struct, frozen=True):
-    """One operator. `sla_s` is the limit of its own SLA, if it has one; fused ones behind others are not `measured`."""
+class PathView(msgspec.Struct, frozen=True):
+    """A path that has an SLA: `latency_s` is the sum of the latencies at its operators."""
 
-    name: str
-    pool: str
-    keyed: bool
-    measured: bool
-    settling: bool
-    arrival_rate: float | None
-    completion_rate: float | None
-    service_rate: float | None
-    utilisation: float | None
-    queued: float | None
-    oldest_s: float | None
+    operators: tuple[str, ...]
     latency_s: float | None
-    sla_s: float | None
-    executors: ExecutorCounts
+    sla_s: float
 
 
 class StreamView(msgspec.Struct, frozen=True):
@@ -71,6 +65,7 @@ class StateView(msgspec.Struct, frozen=True):
     input: float | None
     latency_s: float | None
     operators: list[OperatorView]
+    paths: list[PathView]
     streams: list[StreamView]
     problems: tuple[str, ...]
 
@@ -133,34 +128,13 @@ def state_view(goal: Goal, seen: Sequence[RecordedObservation]) -> StateView:
     for each in (seen[0], last) if first is not None else (last,):
         measures = measurer.update(each.snapshot, each.plan)
     snapshots = [each.snapshot for each in seen[1:]]
-    operators = []
-    for name, operator in goal.topology.operators.items():
-        pool, measured, sla = last.plan.pool_of[name], measures.operators[name], goal.sla_of(name)
-        state = last.snapshot.operators.get(name)
-        latencies = [each.operators[name].latency for each in snapshots if name in each.operators]
-        operators.append(
-            OperatorView(
-                name=name,
-                pool=pool,
-                keyed=operator.keyed,
-                measured=name not in last.plan.unseen,
-                settling=pool in last.settling,
-                arrival_rate=measured.arrival_rate,
-                completion_rate=measured.completion_rate,
-                service_rate=measured.service_rate,
-                utilisation=measured.utilisation,
-                queued=measured.queued,
-                oldest_s=None if state is None else state.oldest_s,
-                latency_s=_mean_s(latencies),
-                sla_s=None if sla is None else sla.latency_s,
-                executors=_counts(last.snapshot.executors_of(pool), last.plan.pools[pool]),
-            )
-        )
+    operators = {name: _operator(goal, last, measures, snapshots, name) for name in goal.topology.operators}
     return StateView(
         time_s=last.snapshot.time_s,
         input=measures.external_rate,
         latency_s=_mean_s([each.latency for each in snapshots]),
-        operators=operators,
+        operators=list(operators.values()),
+        paths=[_path(sla.path, sla.latency_s, operators) for sla in goal.slas if sla.path],
         streams=_streams(goal, first, last.snapshot, measures.operators),
         problems=last.snapshot.problems,
     )
@@ -246,17 +220,29 @@ def _within(seen: list[RecordedObservation]) -> list[RecordedObservation]:
     return seen[max(0, min(start, len(seen) - 2)) :]
 
 
-def _counts(executors: Sequence[ExecutorState], plan: PoolPlan) -> ExecutorCounts:
-    phases = Counter(executor.phase for executor in executors)
-    return ExecutorCounts(
-        planned=plan.size,
-        planned_standby=plan.standby,
-        active=phases[ExecutorPhase.ACTIVE],
+def _operator(
+    goal: Goal, last: RecordedObservation, measures: Measures, snapshots: Sequence[Snapshot], name: OperatorName
+) -> OperatorView:
+    numbers, pool = operator_numbers(goal, last, measures, name), last.plan.pool_of[name]
+    latencies = [each.operators[name].latency for each in snapshots if name in each.operators]
+    phases = Counter(executor.phase for executor in last.snapshot.executors_of(pool))
+    return OperatorView(
+        **msgspec.structs.asdict(msgspec.structs.replace(numbers, latency_s=_mean_s(latencies))),
+        name=name,
+        keyed=goal.topology.operators[name].keyed,
+        measured=name not in last.plan.unseen,
+        settling=pool in last.settling,
+        planned_standby=last.plan.pools[pool].standby,
         coming=phases[ExecutorPhase.REQUESTED] + phases[ExecutorPhase.STARTING],
         standby=phases[ExecutorPhase.WARM],
         leaving=phases[ExecutorPhase.LEAVING],
         failed=phases[ExecutorPhase.FAILED],
     )
+
+
+def _path(path: Sequence[OperatorName], limit_s: float, operators: Mapping[OperatorName, OperatorView]) -> PathView:
+    known = [latency_s for name in path if (latency_s := operators[name].latency_s) is not None]
+    return PathView(tuple(path), sum(known) if len(known) == len(path) else None, limit_s)
 
 
 def _streams(
@@ -281,16 +267,13 @@ def _streams(
 
 def _partitions(operator: OperatorName, before: Snapshot | None, now: Snapshot) -> list[PartitionView]:
     passed_s = 0.0 if before is None else now.time_s - before.time_s
-    earlier = {} if before is None else {(each.topic, each.number): each.end for each in _read_of(operator, before)}
+    seen = [] if before is None else before.partitions_of(operator)
+    earlier = {(each.topic, each.number): each.end for each in seen}
     views = []
-    for each in sorted(_read_of(operator, now), key=lambda each: (each.topic, each.number)):
+    for each in now.partitions_of(operator):
         arrived = _growth(each.end, earlier.get((each.topic, each.number)))
         views.append(PartitionView(each.topic, each.number, _per_second(arrived, passed_s), each.queued))
     return views
-
-
-def _read_of(operator: OperatorName, snapshot: Snapshot) -> list[PartitionState]:
-    return [each for stream in snapshot.streams if stream.consumer == operator for each in stream.partitions]
 
 
 def _executor(now: ExecutorState, before: ExecutorState | None, passed_s: float, substreams: int) -> ExecutorView:

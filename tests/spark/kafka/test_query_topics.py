@@ -1,6 +1,7 @@
 """On a real broker: the load of a plain query that reads Kafka is that of the broker, also while a batch hangs."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pyspark.sql import SparkSession
@@ -34,10 +35,11 @@ def test_backlog_and_lag_are_the_brokers_while_a_batch_hangs(spark, new_topic, t
     totals = QueryTotals(queries)
     options = topic.options | {"subscribe": topic.name, "maxOffsetsPerTrigger": "20"}
     query = hanging_query(spark, options, str(gate))
+    loop = ThreadPoolExecutor(1)  # with a thread of its own, which has no session of Spark's
     try:
 
         def load(behind: int):
-            totals.update()
+            loop.submit(totals.update).result()
             found = totals.topic_loads.get("hanging")
             return found if found is not None and found.behind == behind else None
 
@@ -61,5 +63,47 @@ def test_backlog_and_lag_are_the_brokers_while_a_batch_hangs(spark, new_topic, t
         assert (totals.arrived, totals.queued) == (57, 0)
     finally:
         gate.touch()
+        query.stop()
+        queries.close()
+        loop.shutdown()
+
+
+def failing_query(spark: SparkSession, options: dict[str, str], checkpoint: str):
+    """A query that fails at the record `bad`."""
+
+    def fail_at_the_bad(batches):
+        for batch in batches:
+            if b"bad" in batch.column("value").to_pylist():
+                raise ValueError("a bad record")
+            yield batch
+
+    rows = spark.readStream.format("kafka").options(**options).option("startingOffsets", "earliest").load()
+    served = rows.mapInArrow(fail_at_the_bad, rows.schema).writeStream.format("noop").queryName("failing")
+    return served.option("checkpointLocation", checkpoint).start()
+
+
+def test_backlog_and_lag_are_known_while_a_query_is_down(spark, new_topic, tmp_path, eventually):
+    topic = new_topic(1)
+    topic.write(["good"] * 3)
+    queries = StreamingQueries(spark)
+    totals = QueryTotals(queries)
+
+    def update() -> QueryTotals:
+        totals.update()
+        return totals
+
+    query = failing_query(spark, topic.options | {"subscribe": topic.name}, str(tmp_path / "checkpoint"))
+    try:
+        eventually(lambda: update().completed == 3 or None, "the first records")
+        topic.write(["bad"])
+        eventually(lambda: None if query.isActive else True, "a query that failed")
+        topic.write(["good"] * 4)
+        told = eventually(lambda: [p for p in update().problems() if "; 5 records wait" in p] or None, "all that wait")
+        assert "query 'failing' failed:" in told[0]
+        assert totals.topic_loads["failing"].oldest_s > 0
+        topic.write(["good"])
+        eventually(lambda: [p for p in update().problems() if "; 6 records wait" in p] or None, "one more")
+        assert totals.arrived == 4, "since it is down nothing counts for the executors"
+    finally:
         query.stop()
         queries.close()

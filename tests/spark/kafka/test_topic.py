@@ -2,7 +2,6 @@ import pytest
 
 from rheostat.errors import ConfigError
 from rheostat.spark.kafka.topic import KafkaTopic, topic_of
-from rheostat.spark.streams.topic_records import even_parts
 
 
 def test_a_topic_in_words():
@@ -24,8 +23,3 @@ def test_secrets_are_shown_nowhere():
 def test_options_that_would_change_what_is_read_are_refused():
     with pytest.raises(ConfigError, match="'startingOffsets' is Rheostat's own to set"):
         KafkaTopic("words", "broker:1", options={"startingOffsets": "latest"})
-
-
-def test_more_tasks_than_partitions():
-    assert even_parts([600, 0, 300], 6) == [150] * 4 + [150] * 2
-    assert even_parts([600, 300], 2) == [600, 300]

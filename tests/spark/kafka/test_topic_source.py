@@ -116,6 +116,19 @@ def test_a_topic_that_is_made_again_is_refused(start, new_topic, eventually):
         start(word_count(lines))
 
 
+@pytest.mark.slow
+def test_a_topic_that_is_made_again_while_it_is_read_ends_the_run_with_the_reason(start, new_topic, eventually):
+    lines = new_topic(1)
+    lines.write(["one two"] * 3)
+    running = start(word_count(lines))
+    eventually(lambda: running.batches("split") or None, "a batch")
+    lines.delete()
+    eventually(lambda: made_again(lines), "a topic of the same name")
+    lines.write(["one two"] * 9)
+    with pytest.raises(QueryError, match="was deleted and made again since this run began"):
+        running.wait(90)
+
+
 def made_again(topic) -> bool | None:
     """Kafka deletes in the background, and refuses the name until that is done."""
     with suppress(Exception):

@@ -44,6 +44,7 @@ class FakeQueries:
     def __init__(self, *runs: FakeRun) -> None:
         self.running = {run.run_id: run for run in runs}
         self.ended: list[FakeRun] = []
+        self.down: dict[str, FakeRun] = {}
 
     def end(self, run: FakeRun) -> None:
         del self.running[run.run_id]
@@ -340,6 +341,31 @@ def test_what_has_arrived_is_unknown_while_a_broker_does_not_answer():
     totals.update()
     assert not totals.is_arrival_known
     assert "what has arrived for query 'orders' is unknown: the Kafka broker at here:1" in totals.problems()[1]
+
+
+def test_what_waits_in_the_topics_of_a_query_that_failed_is_told_until_it_runs_again():
+    run, again = FakeRun("orders", why="no such word"), FakeRun("orders")
+    again.run_id = "second run of orders"
+    queries = FakeQueries(run)
+    totals = QueryTotals(queries)
+    run.coming, run.load = [batch(1, 0, 2, 100)], topic_load(20, oldest_s=1.0)
+    totals.update()
+    assert totals.arrived == 120
+    queries.end(run)
+    queries.down = {run.id: run}
+    run.load = topic_load(1_500, oldest_s=30.0)
+    totals.update()
+    assert not totals.is_arrival_known, "no query runs"
+    assert totals.problems()[1] == (
+        "query 'orders' failed: no such word; 1,500 records wait in its topics, the oldest for 30s"
+    )
+    assert totals.topic_loads == {"orders": run.load}
+    assert totals.by_query == {"orders": 100}
+    queries.running, queries.down = {again.run_id: again}, {}
+    again.load = topic_load(1_510, oldest_s=31.0)
+    totals.update()
+    assert (totals.arrived, totals.queued) == (1_610, 1_510), "what the first run left behind is counted once"
+    assert totals.problems() == [ESTIMATED]
 
 
 def test_records_that_the_broker_deleted_unread_are_told():

@@ -20,7 +20,7 @@ from rheostat.spark.act.actuators.executor_control import ExecutorControl
 from rheostat.spark.act.actuators.resource_profiles import executor_size
 from rheostat.spark.act.cluster_room import StandaloneRoom
 from rheostat.spark.act.cluster_view import DEFAULT_PROFILE, ClusterView, ReconcileRules
-from rheostat.spark.act.execute import Actuators, AllocationActuators, FixedQueries
+from rheostat.spark.act.execute import Actuators, AllocationActuators, FixedQueries, LocalityActuators
 from rheostat.spark.act.pool_sites import first_book
 from rheostat.spark.act.starting_size import START_TIMEOUT_S, StartingSize, asked_for, wait_until_settled
 from rheostat.spark.state.executor_book import ExecutorBook, PoolSite, SparkExecutor
@@ -125,7 +125,7 @@ class DefaultPool:
         return self._last_view
 
     def actuators(self) -> list[Actuators]:
-        return [AllocationActuators(self._allocation), FixedQueries()]
+        return [LocalityActuators(self._spark), AllocationActuators(self._allocation), FixedQueries()]
 
     def close(self) -> None:
         """Let Spark allocate again if it did, starting from the executors there are now."""

@@ -132,15 +132,9 @@ class StageActuators:
     """Decides on which executors the stages of operators run, and prepares executors for them."""
 
     def __init__(
-        self,
-        spark: SparkSession,
-        topology: Topology,
-        placement: StagePlacement,
-        profiles: ResourceProfiles,
-        warm_ups: WarmUps,
+        self, topology: Topology, placement: StagePlacement, profiles: ResourceProfiles, warm_ups: WarmUps
     ) -> None:
         self._topology, self._placement, self._profiles, self._warm_ups = topology, placement, profiles, warm_ups
-        self._locality_wait = LocalityWait(spark)
 
     def carry_out(self, instruction: Instruction, now_s: float) -> None:
         match instruction:
@@ -153,16 +147,27 @@ class StageActuators:
             case WarmUp():
                 kind = self._kind(instruction.operators)
                 self._warm_ups.start(instruction.executors, self._profiles[instruction.site], kind)
-            case WaitForLocality():
-                self._locality_wait.set(instruction.wait)
 
     def close(self) -> None:
         self._warm_ups.close()
-        self._locality_wait.set(True)
 
     def _kind(self, operators: frozenset[str]) -> WorkKind:
         stateful = any(self._topology.operators[operator].keyed for operator in operators)
         return WorkKind(stateful, python=not operators.isdisjoint(self._placement.python_operators))
+
+
+class LocalityActuators:
+    """Decides whether tasks wait for the executors that they prefer."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._locality_wait = LocalityWait(spark)
+
+    def carry_out(self, instruction: Instruction, now_s: float) -> None:
+        if isinstance(instruction, WaitForLocality):
+            self._locality_wait.set(instruction.wait)
+
+    def close(self) -> None:
+        self._locality_wait.set(True)
 
 
 class AllocationActuators:

@@ -20,6 +20,7 @@ from rheostat.spark.act.cluster_view import DEFAULT_PROFILE, RESERVED_EXECUTORS,
 from rheostat.spark.act.execute import (
     Actuators,
     AllocationActuators,
+    LocalityActuators,
     QueryActuators,
     StageActuators,
     StateActuators,
@@ -50,6 +51,7 @@ class ProfilePools:
         nodes: Mapping[PoolName, str] | None = None,
         least: Mapping[OperatorName, int] | None = None,
         directory: str | None = None,
+        can_fuse: bool = True,
         reserved: int = RESERVED_EXECUTORS,
         shortage_after_s: float = 15.0,
     ) -> None:
@@ -71,7 +73,7 @@ class ProfilePools:
         self.rules = ReconcileRules(
             topology,
             can_route=self.placement.can_route,
-            can_fuse=True,
+            can_fuse=can_fuse,
             nodes=nodes or {},
             reserved=reserved,
             least=least or {},
@@ -101,8 +103,8 @@ class ProfilePools:
 
     def executor_actuators(self) -> list[Actuators]:
         """All that does not change queries."""
-        stages = StageActuators(self._spark, self.rules.topology, self.placement, self.profiles, self._warm_ups)
-        return [stages, AllocationActuators(self._allocation)]
+        stages = StageActuators(self.rules.topology, self.placement, self.profiles, self._warm_ups)
+        return [stages, LocalityActuators(self._spark), AllocationActuators(self._allocation)]
 
     def _read_room(self, executors: Sequence[SparkExecutor]) -> int | None:
         reserved = [each for each in executors if each.profile == DEFAULT_PROFILE][: self._reserved]
@@ -116,10 +118,10 @@ class ProfilePools:
 class NoExecutors:
     """A local master: the number of tasks per batch stands for executors."""
 
-    def __init__(self, topology: Topology, plan: Plan) -> None:
+    def __init__(self, topology: Topology, plan: Plan, *, can_fuse: bool = True) -> None:
         self.book, self.placement = ExecutorBook.of_local_master(plan), Unplaced()
         self.rules = ReconcileRules(
-            topology, can_route=False, can_fuse=True, why_fixed="a local master has no executors", reserved=None
+            topology, can_route=False, can_fuse=can_fuse, why_fixed="a local master has no executors", reserved=None
         )
         _LOG.warning("a local master has no executors to scale: the number of tasks per batch stands for them")
 

@@ -62,7 +62,7 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class WaitForLocality:
-    """Whether tasks wait for the executor that has their state, or run anywhere."""
+    """Whether tasks wait for the executor that they prefer, or run anywhere."""
 
     wait: bool
 

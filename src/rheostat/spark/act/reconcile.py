@@ -62,14 +62,18 @@ def reconcile(view: ClusterView, plan: Plan, book: ExecutorBook, now_s: float, r
     problems = obstacles(plan, book, view, now_s, rules)
     book.room, book.short = known_room(book, view, rules, now_s), short_pools(plan, book, view, now_s)
     lost = any(book.serving_site(name).lost_member for name in book.pools)
+    refusing = any(
+        member.decommissioned for site in book.sites.values() for member in site.having(ExecutorPhase.LEAVING)
+    )
     instructions: list[Instruction] = [CreateProfile(site) for site in book.sites if site not in view.profiles]
     instructions += routes
+    # Before any is decommissioned: then Spark reads it for the stages under way, whose tasks may prefer that executor.
+    instructions += [WaitForLocality(not lost and not refusing)]
     instructions += [Decommission(refused)] if refused else []
     instructions += warm_ups
     # Before any is ended: as long as the total counts it, Spark would replace it at once.
     instructions += [RequestTotals(_totals(book, view, rules))]
     instructions += [Kill(tuple(ending))] if ending else []
-    instructions += [WaitForLocality(not lost)]
     instructions += _query_instructions(rules.topology, plan, book, view.groups)
     return Reconciled(book, tuple(instructions), tuple(problems))
 

@@ -93,7 +93,7 @@ class LocalBroker:
         """Start it, and return when it answers."""
         with (self._folder / "broker.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [self._java, *_JAVA_OPTIONS, "-cp", self._class_path, "kafka.Kafka", str(self._settings)],
+                self.command("kafka.Kafka", str(self._settings)),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -126,11 +126,14 @@ class LocalBroker:
 
     def tool(self, class_name: str, *arguments: str) -> str:
         """What one of Kafka's own command line tools prints."""
-        command: Sequence[str] = [self._java, *_JAVA_OPTIONS, "-cp", self._class_path, class_name, *arguments]
-        ran = run_guarded(command, _TOOL_TIMEOUT_S)
+        ran = run_guarded(self.command(class_name, *arguments), _TOOL_TIMEOUT_S)
         if ran.returncode != 0:
             raise PlantError(f"{class_name} failed: {ran.stdout[-500:]}")
         return ran.stdout
+
+    def command(self, class_name: str, *arguments: str) -> Sequence[str]:
+        """The command that runs one of Kafka's own programs."""
+        return [self._java, *_JAVA_OPTIONS, "-cp", self._class_path, class_name, *arguments]
 
     def _log_end(self) -> str:
         return (self._folder / "broker.log").read_text(errors="replace")[-1000:]

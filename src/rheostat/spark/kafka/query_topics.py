@@ -92,6 +92,9 @@ class KafkaSource:
         options = {str(key): str(value) for key, value in relation.relation().options().asCaseSensitiveMap().items()}
         lower = {key.lower(): value for key, value in options.items()}
         self._limit = int(lower[_LIMIT.lower()]) if _LIMIT.lower() in lower else None
+        # It reads the query's checkpoint by the session of its thread, and this one may have none.
+        jvm: Any = spark.sparkContext._jvm
+        jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(execution.sparkSession())
         self._start = offsets_from_json(str(self._stream.initialOffset().json()))
         self._watch = TopicWatch(BrokerClient(spark, options), {each.topic for each in self._start}, _READ_EVERY_S)
 

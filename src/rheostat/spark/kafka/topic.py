@@ -9,7 +9,16 @@ from rheostat.errors import ConfigError
 
 PREFIX = "kafka:"
 _SERVERS = "kafka.bootstrap.servers"
-_OURS = ("subscribe", "subscribepattern", "assign", "startingoffsets", "endingoffsets", "maxoffsetspertrigger", "topic")
+_OURS = (
+    "subscribe",
+    "subscribepattern",
+    "assign",
+    "startingoffsets",
+    "endingoffsets",
+    "maxoffsetspertrigger",
+    "topic",
+    "includeheaders",
+)
 
 
 @dataclass(frozen=True)
@@ -45,16 +54,12 @@ class KafkaTopic:
         return {**{key: str(value) for key, value in self.options.items()}, _SERVERS: self.servers}
 
     @property
-    def min_partitions(self) -> int:
-        """The least number of tasks that read it; 0 if nothing is said."""
-        return int(self._option("minPartitions") or 0)
-
-    @property
     def fails_on_loss(self) -> bool:
         """Whether records that are gone before they were read are an error."""
-        return (self._option("failOnDataLoss") or "true").lower() == "true"
+        return (self.option("failOnDataLoss") or "true").lower() == "true"
 
-    def _option(self, name: str) -> str | None:
+    def option(self, name: str) -> str | None:
+        """What the user said; the names of the connector's own options have no case."""
         return next((str(value) for key, value in self.options.items() if key.lower() == name.lower()), None)
 
 

@@ -8,6 +8,7 @@ one call for all queries, four for each query, and two for each batch that has f
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +20,7 @@ from rheostat.spark.query.batch_log import BatchRecord
 
 _MS = 1e-3
 _RUN = re.compile(r"\[id = ([0-9a-f-]{36}), runId = ([0-9a-f-]{36})\]")
+_MOST_DOWN = 8
 _INTERVAL = re.compile(r"ProcessingTimeTrigger\((\d+)\)")
 
 
@@ -79,7 +81,10 @@ class QueryRun:
 
 
 class StreamingQueries:
-    """The streaming queries of an application, of all its sessions. `running` has them by run id."""
+    """The streaming queries of an application, of all its sessions. `running` has them by run id.
+
+    `down` has the last runs of those that failed, by query id, until they run again: their topics are still followed.
+    """
 
     def __init__(self, spark: SparkSession) -> None:
         classic: Any = spark
@@ -88,23 +93,30 @@ class StreamingQueries:
         self._active = classic._jsparkSession.sharedState().activeStreamingQueries()
         self._uuid = jvm.java.util.UUID.fromString
         self.running: dict[str, QueryRun] = {}
+        self.down: dict[str, QueryRun] = {}
 
     def update(self) -> list[QueryRun]:
         """Bring `running` up to date. Returns the runs that have ended since the last update."""
         runs = {run_id: query_id for query_id, run_id in _RUN.findall(self._active.toString())}
         ended = [run for run_id, run in self.running.items() if run_id not in runs]
-        for gone in ended:
-            gone.close()
         self.running = {run_id: run for run_id, run in self.running.items() if run_id in runs}
+        self.down |= {run.id: run for run in ended}
         for run_id, query_id in runs.items():
             if run_id not in self.running and (run := self._open(query_id, run_id)) is not None:
                 self.running[run_id] = run
+        self._forget(runs.values())
         return ended
 
     def close(self) -> None:
         """Stop following them."""
-        for run in self.running.values():
+        for run in (*self.running.values(), *self.down.values()):
             run.close()
+
+    def _forget(self, again: Collection[str]) -> None:
+        """Those that run again, that were stopped, and the first of too many."""
+        stopped = [query_id for query_id, run in self.down.items() if query_id in again or run.failure() is None]
+        for query_id in stopped + [each for each in self.down if each not in stopped][:-_MOST_DOWN]:
+            self.down.pop(query_id).close()
 
     def _open(self, query_id: str, run_id: str) -> QueryRun | None:
         """None if the query ended at this very moment."""

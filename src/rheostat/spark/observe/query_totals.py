@@ -18,7 +18,8 @@ them:
   before: a source that hands over its rows once a second still has an even rate.
 
 Of a query that reads only Kafka nothing but latencies is estimated: its broker tells at any time what has arrived.
-While the broker does not answer, that is unknown.
+While the broker does not answer, that is unknown. Of one that failed, `problems` says what waits until it runs again;
+it is part of no sum, because executors cannot help it.
 """
 
 import time
@@ -26,6 +27,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from rheostat.duration import human
 from rheostat.snapshot import Latency
 from rheostat.spark.kafka.query_topics import TopicLoad
 from rheostat.spark.observe.arrival_line import ArrivalLine
@@ -155,9 +157,9 @@ class QueryTotals:
     """Sums over `queries` that never fall. Batches from before a query was first seen do not count.
 
     `completed` rows were read; `arrived` has those behind them and those of the batch under way as well. `by_query` are
-    the rows read by each query that runs, by name. These continue from the values given. `earlier` are the batches from
-    before a query was first seen, `finished` are those since the last update. `weights` are the
-    factors for the latencies of queries by name; one that is not named, nor by "*", has no SLA.
+    the rows read by each query that runs or failed, by name. These continue from the values given. `earlier` are the
+    batches from before a query was first seen, `finished` are those since the last update. `weights` are the factors
+    for the latencies of queries by name; one that is not named, nor by "*", has no SLA.
     """
 
     def __init__(
@@ -173,7 +175,9 @@ class QueryTotals:
         self._queries, self._clock = queries, clock
         self._weights = {ALL_QUERIES: 1.0} if weights is None else weights
         self._running: dict[str, _RunTotals] = {}
-        self._arrived_in_ended_runs = completed
+        self._rows_of_ended_runs = completed
+        self._left: dict[str, int] = {}
+        self._down: dict[str, tuple[str, TopicLoad | None]] = {}
         self._failed: dict[str, str] = {}
         self._under_way: Mapping[str, RunningBatch] = {}
         self.completed, self.arrived = completed, arrived
@@ -187,17 +191,20 @@ class QueryTotals:
         self._under_way = running or {}
         ended = self._queries.update()
         self.earlier, self.finished = [], []
+        for run in ended:
+            self._close(run)
         for run_id, run in self._queries.running.items():
             self._failed.pop(run.id, None)
             if run_id not in self._running:
                 self._running[run_id] = _RunTotals(run)
+                self._left.pop(run.id, None)
                 self.earlier += run.earlier
             self._add(self._running[run_id])
-        for run in ended:
-            self._close(run)
-        arrived = sum(totals.arrived for totals in self._running.values())
-        self.arrived = max(self.arrived, self._arrived_in_ended_runs + arrived)
-        names = {totals.run.name for totals in self._running.values()}
+        now_s = self._clock()
+        self._down = {id_: (run.name, run.topic_load(now_s)) for id_, run in self._queries.down.items()}
+        arrived = sum(totals.arrived for totals in self._running.values()) + sum(self._left.values())
+        self.arrived = max(self.arrived, self._rows_of_ended_runs + arrived)
+        names = {totals.run.name for totals in self._running.values()} | {name for name, _ in self._down.values()}
         self.by_query = {name: rows for name, rows in self.by_query.items() if name in names}
 
     @property
@@ -243,8 +250,9 @@ class QueryTotals:
 
     @property
     def topic_loads(self) -> dict[str, TopicLoad]:
-        """The load of each query that reads Kafka, by name."""
-        return {each.run.name: each.load for each in self._running.values() if each.load is not None}
+        """The load of each query that reads Kafka, by name, also of those that failed."""
+        loads = [*self._down.values(), *((each.run.name, each.load) for each in self._running.values())]
+        return {name: load for name, load in loads if load is not None}
 
     def latency(self) -> Latency | None:
         """The highest of all queries since the last update, weighted: an SLA holds when it holds for each of them."""
@@ -274,7 +282,14 @@ class QueryTotals:
         if any(totals.under_way for totals in self._running.values()):
             told.append(UNDER_WAY)
         told += [problem for totals in self._running.values() for problem in _topic_problems(totals)]
-        return [*told, *self._failed.values()]
+        return [*told, *(f"{why}{self._waiting_for(id_)}" for id_, why in self._failed.items())]
+
+    def _waiting_for(self, query_id: str) -> str:
+        """What waits in the topics of a query that failed, in words."""
+        _, load = self._down.get(query_id, ("", None))
+        if load is None or load.behind is None:
+            return ""
+        return f"; {load.behind:,} records wait in its topics, the oldest for {human(load.oldest_s or 0.0)}"
 
     def _add(self, totals: _RunTotals) -> None:
         batches = totals.update(self._clock(), self._under_way.get(totals.run.run_id))
@@ -284,11 +299,13 @@ class QueryTotals:
         self.by_query[totals.run.name] = self.by_query.get(totals.run.name, 0) + rows
 
     def _close(self, run: QueryRun) -> None:
-        """Add the last batches of a run that has ended. What it left behind had arrived all the same."""
+        """Add the last batches of a run that has ended. What it left behind had arrived all the same; if the query runs
+        again, it is behind in that run."""
         totals = self._running.pop(run.run_id, None)
         if totals is not None:
             self._add(totals)
-            self._arrived_in_ended_runs += totals.arrived
+            self._rows_of_ended_runs += totals.rows
+            self._left[run.id] = totals.arrived - totals.rows
         if (reason := run.failure()) is not None:
             self._failed[run.id] = f"query {run.name!r} failed: {reason}"
             while len(self._failed) > _MOST_FAILURES:

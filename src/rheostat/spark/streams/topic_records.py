@@ -1,6 +1,6 @@
 """Topic records: ranges of a Kafka topic as rows that arrived in a stream, by Spark's connector."""
 
-from collections.abc import Mapping, Sequence
+import secrets
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,9 +15,12 @@ from pyspark.sql.types import (
     TimestampType,
 )  # fmt: skip
 
-from rheostat.spark.kafka.broker_client import Offsets, offsets_to_json
+from rheostat.spark.kafka.broker_client import Offsets
+from rheostat.spark.kafka.topic import KafkaTopic
 from rheostat.spark.streams.entry_times import ENTRY, ENTRY_TYPE, entry_column
-from rheostat.spark.streams.jvm_objects import dataframe_of, java_session, scala_object
+from rheostat.spark.streams.jvm_objects import java_session, scala_object
+
+_ROW = "org.apache.spark.sql.catalyst.InternalRow"
 
 RECORD_SCHEMA = StructType(
     [
@@ -40,29 +43,50 @@ def stamped_records(records: DataFrame) -> DataFrame:
     return records.withColumn(ENTRY, entry_column(sf.unix_micros("timestamp")))
 
 
-def records_between(
-    session: SparkSession, options: Mapping[str, str], start: Offsets, end: Offsets, *, streaming: bool = True
-) -> DataFrame:
-    """The records from `start` to `end` with the columns of Spark's connector."""
-    jvm: Any = session.sparkContext._jvm
-    bounds = {each: start.get(each, 0) for each in end}
-    assigned = "{" + ", ".join(f'"{topic}": {sorted(n for t, n in end if t == topic)}' for topic, _ in end) + "}"
-    # The connector wants the names of its own options in lower case.
-    given = {key if key.startswith("kafka.") else key.lower(): value for key, value in options.items()}
-    given |= {
-        "assign": assigned,
-        "startingoffsets": offsets_to_json(bounds),
-        "endingoffsets": offsets_to_json(end),
-    }
-    provider = jvm.org.apache.spark.sql.kafka010.KafkaSourceProvider()
-    relation = provider.createRelation(java_session(session).sqlContext(), jvm.PythonUtils.toScalaMap(given))
-    logical = scala_object(jvm, "org.apache.spark.sql.execution.datasources.LogicalRelation")
-    return dataframe_of(session, logical.apply(relation, streaming))
+class TopicRecords:
+    """The records of `topic` for one reader, as DataFrames with the columns of Spark's connector.
 
+    They are read by the connector's own RDD, between positions that are known. Its relation would ask the broker for
+    them again in every batch, and its executors would start with new consumers, because it has another group id each
+    time.
+    """
 
-def even_parts(sizes: Sequence[int], least: int) -> list[int]:
-    """The sizes of the parts in which Spark's connector reads ranges of these `sizes`, at `least` so many."""
-    total, read = sum(sizes), [size for size in sizes if size]
-    if not read or least <= len(read):
-        return read
-    return [size // parts for size in read for parts in [max(1, round(size / total * least))] for _ in range(parts)]
+    def __init__(self, session: SparkSession, topic: KafkaTopic) -> None:
+        self._session, self._topic = session, topic
+        jvm: Any = session.sparkContext._jvm
+        self._jvm = jvm
+        self._connector: Any = self._jvm.org.apache.spark.sql.kafka010
+        options = topic.connector_options
+        given = {key.removeprefix("kafka."): value for key, value in options.items() if key.startswith("kafka.")}
+        group = f"{topic.option('groupIdPrefix') or 'rheostat'}-{secrets.token_hex(8)}"
+        provider = scala_object(self._jvm, "org.apache.spark.sql.kafka010.KafkaSourceProvider")
+        self._settings = provider.kafkaParamsForExecutors(self._jvm.PythonUtils.toScalaMap(given), group)
+        self._cut = self._connector.KafkaOffsetRangeCalculator.apply(
+            self._jvm.org.apache.spark.sql.util.CaseInsensitiveStringMap(options)
+        )
+
+    def between(self, start: Offsets, end: Offsets, *, streaming: bool = True) -> tuple[DataFrame, list[int]]:
+        """The records from `start` to `end`, and how many there are in each part that one task reads."""
+        ranges = self._cut.getRanges(self._ranges(start, end), self._jvm.PythonUtils.toSeq([]))
+        context = java_session(self._session).sparkContext()
+        rdd = self._connector.KafkaSourceRDD(
+            context, self._settings, ranges, self._poll_timeout_ms(context), self._topic.fails_on_loss
+        )
+        to_row = self._connector.KafkaRecordToRowConverter().toInternalRowWithoutHeaders()
+        rows = rdd.map(to_row, self._jvm.scala.reflect.ClassTag.apply(self._jvm.java.lang.Class.forName(_ROW)))
+        schema = self._connector.KafkaRecordToRowConverter.kafkaSchema(False)
+        df = java_session(self._session).internalCreateDataFrame(rows, schema, streaming)
+        return DataFrame(df, self._session), [int(ranges.apply(each).size()) for each in range(ranges.size())]
+
+    def _ranges(self, start: Offsets, end: Offsets) -> Any:
+        none, partition = scala_object(self._jvm, "scala.None"), self._jvm.org.apache.kafka.common.TopicPartition
+        ranges = [
+            self._connector.KafkaOffsetRange(partition(*each), start.get(each, 0), until, none)
+            for each, until in end.items()
+        ]
+        return self._jvm.PythonUtils.toSeq(ranges)
+
+    def _poll_timeout_ms(self, context: Any) -> int:
+        """As the connector's relation has it."""
+        given = self._topic.option("kafkaConsumer.pollTimeoutMs")
+        return int(context.conf().getTimeAsMs("spark.network.timeout", "120s") if given is None else given)

@@ -12,7 +12,6 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from rheostat.errors import PlantError
-from rheostat.snapshot import PartitionState
 from rheostat.spark.kafka.broker_client import (
     START_PATIENCE_S,
     BrokerClient,
@@ -23,11 +22,9 @@ from rheostat.spark.kafka.broker_client import (
 )  # fmt: skip
 from rheostat.spark.kafka.topic import KafkaTopic
 from rheostat.spark.kafka.topic_watch import TopicWatch
-from rheostat.spark.streams.batch_admission import BatchAdmission
-from rheostat.spark.streams.log_reader import LogReader, ReadRows, Retention
+from rheostat.spark.streams.logged_topic import LoggedTopic
 from rheostat.spark.streams.offset_log import OffsetEntry, OffsetLog, RowStatistics, TopicIdentity
-from rheostat.spark.streams.stream import Arrival, SpreadRows
-from rheostat.spark.streams.topic_records import STAMPED_RECORDS, even_parts, records_between, stamped_records
+from rheostat.spark.streams.topic_records import STAMPED_RECORDS, stamped_records
 
 _LOG = logging.getLogger(__name__)
 _READ_EVERY_S = 0.1
@@ -35,7 +32,7 @@ _MOST_ROWS = 20_000
 """In one entry: a batch takes whole entries, and not a whole long backlog."""
 
 
-class TopicSource:
+class TopicSource(LoggedTopic):
     """One topic for all its readers, who see its records with their time stamps as entry times.
 
     Raises a `PlantError` if the broker does not answer, there is no such topic, or the positions in `folder` are of
@@ -43,12 +40,10 @@ class TopicSource:
     """
 
     def __init__(self, session: SparkSession, topic: KafkaTopic, folder: Path, readers: Sequence[str]) -> None:
-        self.schema, self.name = STAMPED_RECORDS, f"topic {topic.name}"
-        self._topic = topic
         client = BrokerClient(session, topic.connector_options)
         reading = client.patiently(lambda: client.read([topic.name], with_ids=True), START_PATIENCE_S)
-        self._log = OffsetLog(folder, TopicIdentity(topic.name, reading.ids[topic.name]))
-        self.retention = Retention(readers, self._log.remove)
+        log = OffsetLog(folder, TopicIdentity(topic.name, reading.ids[topic.name]))
+        super().__init__(f"topic {topic.name}", STAMPED_RECORDS, topic, log, readers)
         self._lock = threading.Lock()
         start = self._position(reading)
         waiting = [each for each, end in reading.end.items() if end > start.get(each, 0)]
@@ -58,15 +53,6 @@ class TopicSource:
 
     def close(self) -> None:
         self._watch.close()
-
-    @property
-    def first(self) -> int:
-        return self._log.first
-
-    @property
-    def problem(self) -> str | None:
-        """Why it is not known what has arrived lately."""
-        return self._watch.problem
 
     def newest(self) -> int:
         """Raises a `PlantError` if records are gone before they were read."""
@@ -78,25 +64,8 @@ class TopicSource:
                 self._looked_s = reading.time_s
             return self._log.newest
 
-    def arrival(self, number: int, output: str | None) -> Arrival:
-        return self._log.arrival(number, output)
-
-    def partitions(self, after: int) -> tuple[PartitionState, ...]:
-        return self._log.partitions(after)
-
-    def reader(
-        self, session: SparkSession, name: str, output: str | None, spread: SpreadRows, admission: BatchAdmission
-    ) -> LogReader:
-        return LogReader(session, self, name, output, spread, admission)
-
-    def rows(self, session: SparkSession) -> ReadRows:
-        def read(after: int, until: int) -> tuple[DataFrame, Sequence[int]]:
-            start, end = self._log.between(after, until)
-            records = records_between(session, self._topic.connector_options, start, end)
-            sizes = [end[each] - start.get(each, 0) for each in end]
-            return stamped_records(records), even_parts(sizes, self._topic.min_partitions)
-
-        return read
+    def _decoded(self, records: DataFrame, after: int, until: int) -> DataFrame:
+        return stamped_records(records)
 
     def _position(self, reading: TopicReading) -> Offsets:
         """Where the next entry starts: behind the last one, in a new topic or partition with the first record."""

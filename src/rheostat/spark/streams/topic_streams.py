@@ -17,19 +17,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from rheostat.errors import PlantError
-from rheostat.snapshot import PartitionState
 from rheostat.spark.kafka.broker_client import START_PATIENCE_S, BrokerClient, Offsets, offsets_to_json
 from rheostat.spark.kafka.stream_topics import KafkaStreams
 from rheostat.spark.kafka.topic import KafkaTopic
 from rheostat.spark.kafka.topic_watch import TopicWatch
-from rheostat.spark.streams.batch_admission import BatchAdmission
 from rheostat.spark.streams.entry_times import ENTRY, EntryTimes
-from rheostat.spark.streams.log_reader import LogReader, ReadRows, Retention
+from rheostat.spark.streams.logged_topic import LoggedTopic
 from rheostat.spark.streams.offset_log import OffsetEntry, OffsetLog, TopicIdentity
 from rheostat.spark.streams.sink_log import SinkLog
-from rheostat.spark.streams.stream import Arrival, SpreadRows
 from rheostat.spark.streams.stream_records import WrittenRows, check_row_format, of_writers, rows_of, write_rows
-from rheostat.spark.streams.topic_records import even_parts, records_between
+from rheostat.spark.streams.topic_records import TopicRecords
 
 _WATCH_EVERY_S = 0.5
 _DELETE_EVERY_S = 10.0
@@ -74,7 +71,7 @@ class TopicStreams:
             stream.close()
 
 
-class TopicStream:
+class TopicStream(LoggedTopic):
     """One stream. Position n is batch n of the query that writes it.
 
     Raises a `PlantError` if the positions in `folder` are of another topic.
@@ -90,24 +87,18 @@ class TopicStream:
         schema: StructType,
         readers: Sequence[str],
     ) -> None:
-        self.schema, self.name = schema, f"stream {folder.name}"
-        self._session, self._topic, self._client, self._watch = session, topic, client, watch
         reading = client.read([topic.name], with_ids=True)
-        self._log = OffsetLog(folder, TopicIdentity(topic.name, reading.ids[topic.name]))
-        self._log.check(reading)
-        self._end: Offsets = reading.end if self._log.last is None else self._log.last.end_offsets
+        log = OffsetLog(folder, TopicIdentity(topic.name, reading.ids[topic.name]))
+        log.check(reading)
+        super().__init__(f"stream {folder.name}", schema, topic, log, readers)
+        self._session, self._client, self._watch = session, client, watch
+        self._end: Offsets = reading.end if log.last is None else log.last.end_offsets
         self._partitions = len(reading.end)
-        self.retention = Retention(readers, self._log.remove)
         self._deleted_s = 0.0
 
     def close(self) -> None:
         with suppress(Py4JError):  # a batch that hangs may still use it
             self._client.close()
-
-    @property
-    def problem(self) -> str | None:
-        """Why nothing may arrive at present, however much is written."""
-        return self._watch.problem
 
     def is_published(self, batch: int) -> bool:
         return batch <= self._log.newest
@@ -125,42 +116,18 @@ class TopicStream:
         self._end, self._partitions = reading.end, len(reading.end)
         self._delete_consumed()
 
-    @property
-    def first(self) -> int:
-        return self._log.first
-
-    def newest(self) -> int:
-        return self._log.newest
-
-    def arrival(self, number: int, output: str | None) -> Arrival:
-        return self._log.arrival(number, output)
-
-    def partitions(self, after: int) -> tuple[PartitionState, ...]:
-        return self._log.partitions(after)
-
-    def reader(
-        self, session: SparkSession, name: str, output: str | None, spread: SpreadRows, admission: BatchAdmission
-    ) -> LogReader:
-        return LogReader(session, self, name, output, spread, admission)
-
-    def rows(self, session: SparkSession) -> ReadRows:
-        def read(after: int, until: int) -> tuple[DataFrame, Sequence[int]]:
-            start, end = self._log.between(after, until)
-            entries = [self._log.entry(number) for number in range(after + 1, until + 1)]
-            records = records_between(session, self._topic.connector_options, start, end)
-            if any(entry.has_others for entry in entries):
-                records = of_writers(records, [writer for entry in entries for writer in entry.writers or ()])
-            sizes = [end[each] - start.get(each, 0) for each in end]
-            return rows_of(records, self.schema), even_parts(sizes, self._topic.min_partitions)
-
-        return read
+    def _decoded(self, records: DataFrame, after: int, until: int) -> DataFrame:
+        entries = [self._log.entry(number) for number in range(after + 1, until + 1)]
+        if any(entry.has_others for entry in entries):
+            records = of_writers(records, [writer for entry in entries for writer in entry.writers or ()])
+        return rows_of(records, self.schema)
 
     def _check_written(self, entry: OffsetEntry) -> None:
         """Refuse to publish what is not in the topic exactly once."""
         if not entry.has_others:
             return
-        start, end = entry.start_offsets, entry.end_offsets
-        between = records_between(self._session, self._topic.connector_options, start, end, streaming=False)
+        records = TopicRecords(self._session, self._topic)
+        between, _ = records.between(entry.start_offsets, entry.end_offsets, streaming=False)
         found = of_writers(between, entry.writers or ()).count()
         if found != entry.rows:
             raise PlantError(

@@ -7,11 +7,14 @@ import { byId, html, show } from "./dom.js";
 import { clock, count, duration, executorHours, percent, rate } from "./format.js";
 import { OperatorPanel } from "./operator.js";
 import { SteeringPanel } from "./steering.js";
-import { TopologyPicture } from "./topology.js";
+import { legend, TopologyPicture } from "./topology.js";
 
 const POINTS = 600;
+const WIDE_SHARE = 0.62; // a topology of more than this share of the page has the whole width
 const RANGES = [["5 min", 300], ["15 min", 900], ["1 h", 3600], ["6 h", 21600], ["1 day", 86400]];
 const STATES = { live: "live", paused: "paused", dry: "dry run", finished: "finished", empty: "waiting", disconnected: "disconnected, trying again", loading: "loading" };
+
+const STANDINGS = { none: "", unknown: "SLA not judged yet", met: "SLA kept", missed: "SLA missed" };
 
 const page = { run: null, controls: null, state: null, points: [], range: null, moment: null, chosen: null, connected: false, spent: 0, judged: 0, missed: 0, lastPoint: -Infinity };
 const picture = new TopologyPicture(byId("picture"), (name) => choose(page.chosen === name ? null : name));
@@ -168,9 +171,12 @@ function drawNow() {
   document.title = `${page.run.topology} – Rheostat`;
   byId("title").textContent = page.run.topology;
   byId("subtitle").textContent = [`policy ${goal.policy}`, ...goal.slas.map((sla) => `SLA ${sla}`), goal.total == null ? "" : `at most ${goal.total} executors`].filter(Boolean).join(" · ");
-  document.body.dataset.standing = last?.missed == null ? "unknown" : last.missed > 0 ? "missed" : "met";
+  const standing = goal.slas.length === 0 ? "none" : last?.missed == null ? "unknown" : last.missed > 0 ? "missed" : "met";
+  document.body.dataset.standing = standing;
+  byId("standing").textContent = STANDINGS[standing];
   show(byId("figures"), ...figures(goal, last));
   show(byId("change"), ...lastChange());
+  byId("main").dataset.topology = picture.width() > WIDE_SHARE * byId("main").clientWidth ? "wide" : "short";
   picture.draw(page.state, page.chosen, goal.limit_s);
   charts.points = page.points;
   charts.goals = page.run.goals;
@@ -196,11 +202,11 @@ function figures(goal, last) {
   const standing = last?.standing_s ?? null;
   const missed = last?.missed > 0;
   const queued = (state?.operators ?? []).map((each) => each.queued).filter((each) => each != null);
-  const counts = (state?.operators ?? []).reduce((all, each) => all.set(each.pool, each.executors), new Map());
+  const counts = (state?.operators ?? []).reduce((all, each) => all.set(each.pool, each), new Map());
   const sum = (name) => [...counts.values()].reduce((total, each) => total + each[name], 0);
-  const [serving, planned, standby] = [sum("active"), sum("planned"), sum("standby")];
+  const [serving, planned, standby] = [sum("executors"), sum("planned"), sum("standby")];
   return [
-    figure(goal.window_s == null ? "Latency" : `Latency over ${duration(goal.window_s)}`, duration(standing ?? state?.latency_s), goal.limit_s == null ? "no SLA" : missed ? `SLA ${duration(goal.limit_s)} missed` : `SLA ${duration(goal.limit_s)}`, missed),
+    figure(goal.window_s == null ? "Latency" : `Latency over ${duration(goal.window_s)}`, duration(standing ?? state?.latency_s), goal.limit_s == null ? "no SLA" : `SLA ${duration(goal.limit_s)}`, { missed, share: goal.limit_s == null ? null : (standing ?? state?.latency_s ?? 0) / goal.limit_s }),
     figure("SLA kept", page.judged ? percent(1 - page.missed / page.judged, 1) : "–", page.judged ? `of ${count(page.judged)} windows` : "no window is over yet"),
     figure("Input", rate(state?.input), last?.expected == null ? "" : `forecast ${rate(last.expected)}`),
     figure("Queue", count(queued.length ? queued.reduce((one, other) => one + other, 0) : null), "records"),
@@ -209,15 +215,20 @@ function figures(goal, last) {
   ];
 }
 
-function figure(title, value, below, missed = false) {
-  return html("dl", { class: `figure${missed ? " missed" : ""}` }, html("dt", {}, title), html("dd", {}, value), html("p", {}, below));
+function figure(title, value, below, { missed = false, share = null } = {}) {
+  return html("dl", { class: `figure${missed ? " missed" : ""}` }, html("dt", {}, title), html("dd", {}, value), html("p", {}, below),
+    share == null ? null : html("meter", { min: 0, max: 1, value: Math.min(1, share), "aria-label": "share of the SLA" }));
 }
 
 function lastChange() {
   const done = charts.marks[0] ?? decisions.entries.find((entry) => entry.ruling === "accepted");
-  if (!done) return [html("span", {}, "Nothing was changed yet.")];
+  if (!done) return [html("h2", {}, "Last change"), html("p", { class: "tip" }, "Nothing was changed yet.")];
   const ago = (page.run.totals.last_s ?? done.time_s) - done.time_s;
-  return [html("b", {}, `${done.subject}: ${done.what}`), html("span", {}, ` ${duration(Math.max(0, Math.round(ago)))} ago${done.by ? `, asked for by ${done.by}` : ""}. `), done.by ? "" : done.reason];
+  return [
+    html("h2", {}, `Last change, ${duration(Math.max(0, Math.round(ago)))} ${page.controls.finished ? "before the end" : "ago"}`),
+    html("b", {}, `${done.subject}: ${done.what}`),
+    html("p", {}, done.by ? `Asked for by ${done.by}.` : done.reason),
+  ];
 }
 
 function drawRanges() {
@@ -227,6 +238,7 @@ function drawRanges() {
     button("all", null, page.range == null), page.range?.until ? html("span", { class: "tip" }, `${clock(page.range.from, 1e6)} to ${clock(page.range.until, 1e6)}`) : null);
 }
 
+show(byId("legend"), ...legend());
 takeToken();
 follow({
   opened: open,

@@ -3,7 +3,9 @@
 import { show, svg } from "./dom.js";
 import { clock, count, duration, rate } from "./format.js";
 
-const LEFT = 58, RIGHT = 14, TOP = 30, ROW = 104, PLOT = 68, BOTTOM = 24;
+const LEFT = 58, RIGHT = 14, TOP = 30, ROW = 102, PLOT = 66, BOTTOM = 24;
+const NARROW = 560; // below this, titles have no keys and values are shorter
+const MOST_LINES = 60; // more decisions than this have no lines through the curves
 
 // The columns of a point, in the order in which the server sends them.
 export const COLUMNS = ["from_s", "until_s", "turns", "input", "expected", "expected_low", "expected_high", "latency_s", "longest_s", "standing_s", "missed", "queued", "planned", "active", "coming", "standby", "leaving", "executor_s", "paused"];
@@ -99,13 +101,16 @@ export class Charts {
     const height = TOP + rows.length * ROW + BOTTOM;
     const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, height, "aria-hidden": "true" });
     this.values = [];
-    const plain = { points: this.points, goals: this.goals, values: this.values, x, from, until, width };
+    const plain = { points: this.points, goals: this.goals, values: this.values, x, from, until, width, isNarrow: width < NARROW };
     rows.forEach((row, number) => picture.append(svg("g", { transform: `translate(0 ${TOP + number * ROW})` }, ...row(plain))));
+    picture.prepend(...this.decisionLines(x, height));
     picture.append(...this.timeAxis(x, width, height), ...this.decisionMarks(x));
     this.selection = svg("rect", { class: "selection", y: TOP, height: height - TOP - BOTTOM });
     this.line = svg("line", { y1: TOP - 6, y2: height - BOTTOM });
-    picture.append(this.selection, this.line);
+    this.time = svg("text", { class: "cursor-time", y: height - 6, "text-anchor": "middle" });
+    picture.append(this.selection, this.line, this.time);
     this.x = x;
+    this.width = width;
     show(this.element, picture);
     this.moveCursor();
   }
@@ -119,6 +124,8 @@ export class Charts {
     this.line.setAttribute("class", `cursor${this.cursor == null ? " pinned" : ""}`);
     this.line.setAttribute("x1", place);
     this.line.setAttribute("x2", place);
+    this.time.setAttribute("x", Math.max(LEFT, Math.min(this.width - RIGHT - 20, place)));
+    this.time.textContent = place < 0 ? "" : clock(at, until - from);
     const [one, other] = this.drag && this.cursor != null ? [this.x(this.drag.from), place] : [0, 0];
     this.selection.setAttribute("x", Math.min(one, other));
     this.selection.setAttribute("width", Math.abs(other - one));
@@ -127,14 +134,25 @@ export class Charts {
   timeAxis(x, width, height) {
     const [from, until] = this.range;
     const ticks = timeTicks(from, until, Math.max(2, Math.floor(width / 110)));
-    return ticks.flatMap((time_s) => [
-      svg("text", { class: "tick", x: x(time_s), y: height - 6, "text-anchor": "middle" }, clock(time_s, until - from)),
-    ]);
+    return [svg("text", { class: "tick", x: LEFT - 8, y: 17, "text-anchor": "end" }, "changes"), ...ticks.map((time_s) => {
+      const isLast = x(time_s) > width - RIGHT - 24;
+      return svg("text", { class: "tick", x: isLast ? width - RIGHT : x(time_s), y: height - 6, "text-anchor": isLast ? "end" : "middle" }, clock(time_s, until - from));
+    })];
+  }
+
+  get shownMarks() {
+    const [from, until] = this.range;
+    return this.marks.filter((mark) => mark.time_s >= from && mark.time_s <= until);
+  }
+
+  decisionLines(x, height) {
+    const marks = this.shownMarks;
+    const lined = marks.length > MOST_LINES ? marks.filter((mark) => mark.id === this.chosen) : marks;
+    return lined.map((mark) => svg("line", { class: `decided${mark.id === this.chosen ? " chosen" : ""}`, x1: x(mark.time_s), x2: x(mark.time_s), y1: TOP - 10, y2: height - BOTTOM }));
   }
 
   decisionMarks(x) {
-    const [from, until] = this.range;
-    return this.marks.filter((mark) => mark.time_s >= from && mark.time_s <= until).map((mark) => {
+    return this.shownMarks.map((mark) => {
       const place = x(mark.time_s);
       const shape = mark.direction > 0 ? `M${place - 5} 17 L${place + 5} 17 L${place} 8 Z`
         : mark.direction < 0 ? `M${place - 5} 9 L${place + 5} 9 L${place} 18 Z`
@@ -156,12 +174,13 @@ function nice(value) {
   return power * [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((step) => step * power >= value * 0.999);
 }
 
-// `value` is what stands beside the title: of the point under the cursor, or of the last one.
-function frame({ width, values }, title, value, { top, y }, format) {
+// `keys` say which line or area is what; `value` stands at the other end: of the point under the cursor, or the last.
+function frame({ width, values, isNarrow }, title, keys, value, { top, y }, format) {
   const shown = svg("text", { class: "chart-value", x: width - RIGHT, y: 14, "text-anchor": "end" });
   values.push([shown, value]);
+  const drawn = isNarrow ? [] : keys.flatMap(([kind, sign, words]) => [svg("tspan", { class: `key ${kind}`, dx: 14 }, sign), svg("tspan", { dx: 5 }, words)]);
   return [
-    svg("text", { class: "chart-title", x: LEFT, y: 14 }, title),
+    svg("text", { class: "chart-title", x: LEFT, y: 14 }, svg("tspan", { class: "title" }, title), ...drawn),
     shown,
     ...[0, top].flatMap((level) => [
       svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(level), y2: y(level) }),
@@ -205,8 +224,10 @@ function input(it) {
   const middle = (each) => x((each.from_s + each.until_s) / 2).toFixed(1);
   const band = known.length > 1
     ? `M${known.map((each) => `${middle(each)} ${size.y(each.expected_high).toFixed(1)}`).join("L")}L${known.toReversed().map((each) => `${middle(each)} ${size.y(each.expected_low).toFixed(1)}`).join("L")}Z` : "";
-  const value = (point) => rate(point?.input) + (point?.expected == null ? "" : `, forecast ${rate(point.expected)}`);
-  return [...frame(it, known.length ? "Input and forecast with its band, records/s" : "Input, records/s", value, size, count),
+  const foretold = points.some((each) => each.expected != null);
+  const keys = foretold ? [["curve", "—", "measured"], ["expected", "┅", "forecast"], ...(known.length ? [["band", "■", "its band"]] : [])] : [];
+  const value = (point) => rate(point?.input) + (point?.expected == null || it.isNarrow ? "" : `, forecast ${rate(point.expected)}`);
+  return [...frame(it, "Input, records/s", keys, value, size, count),
     svg("path", { class: "band", d: band }),
     svg("path", { class: "curve expected", d: path(points, x, size.y, (each) => each.expected) }),
     svg("path", { class: "curve", d: path(points, x, size.y, (each) => each.input) })];
@@ -221,8 +242,9 @@ function latency(it) {
   const since = (at) => Math.max(points[at - 1]?.until_s ?? from, points[at].from_s - Math.max(60, points[at].until_s - points[at].from_s));
   const shades = points.flatMap((each, at) => each.missed > 0
     ? [svg("rect", { class: "violation", x: x(since(at)), width: Math.max(1.5, x(each.until_s) - x(since(at)) + 0.3), y: 24, height: PLOT })] : []);
-  const value = (point) => duration(point?.latency_s) + (point?.standing_s == null ? "" : `, over the SLA's window ${duration(point.standing_s)}`);
-  return [...shades, ...frame(it, "Latency and SLA", value, size, duration),
+  const keys = [["curve", "—", "mean"], ...(points.some((each) => each.turns > 1) ? [["thin", "—", "longest"]] : []), ...(limit ? [["limit", "┅", "SLA"], ["violation", "■", "missed"]] : [])];
+  const value = (point) => duration(point?.latency_s) + (point?.standing_s == null || it.isNarrow ? "" : `, over the SLA's window ${duration(point.standing_s)}`);
+  return [...shades, ...frame(it, "Latency", keys, value, size, duration),
     svg("path", { class: "limit", d: limits.map((each) => `M${x(each.from)} ${size.y(each.limit)}H${x(each.until)}`).join("") }),
     svg("path", { class: "curve thin", d: path(points, x, size.y, (each) => each.longest_s) }),
     svg("path", { class: "curve", d: path(points, x, size.y, (each) => each.latency_s) })];
@@ -233,8 +255,10 @@ function executors(it) {
   const there = (each) => each.active + each.coming + each.standby + each.leaving;
   const size = scale(points.flatMap((each) => [there(each), each.planned]), 1);
   const serving = steps(points, x, size.y, (each) => each.active), all = steps(points, x, size.y, there);
-  const value = (point) => point ? `${count(point.active)} serve, ${count(point.planned)} planned, ${count(point.coming)} start, ${count(point.standby)} stand by` : "";
-  return [...frame(it, "Executors", value, size, count),
+  const keys = [["area", "■", "serve"], ["faint", "■", "start, stand by or leave"], ["planned", "—", "planned"]];
+  const parts = [["active", "serve"], ["planned", "planned"], ["coming", "start"], ["standby", "stand by"], ["leaving", "leave"]];
+  const value = (point) => (point ? parts.filter(([name], at) => at < 2 || (point[name] > 0 && !it.isNarrow)).map(([name, words]) => `${count(point[name])} ${words}`).join(", ") : "");
+  return [...frame(it, "Executors", keys, value, size, count),
     svg("path", { class: "area faint", d: area(all, points, x, size.y) }), svg("path", { class: "area", d: area(serving, points, x, size.y) }),
     svg("path", { class: "curve planned", d: steps(points, x, size.y, (each) => each.planned) })];
 }
@@ -242,7 +266,7 @@ function executors(it) {
 function queue(it) {
   const { points, x } = it;
   const size = scale(points.map((each) => each.queued), 1);
-  return [...frame(it, "Queue, records", (point) => count(point?.queued), size, count), svg("path", { class: "curve", d: path(points, x, size.y, (each) => each.queued) })];
+  return [...frame(it, "Queue, records", [], (point) => count(point?.queued), size, count), svg("path", { class: "curve", d: path(points, x, size.y, (each) => each.queued) })];
 }
 
 function cost(it) {
@@ -251,7 +275,7 @@ function cost(it) {
   const spent = points.map((each) => ({ ...each, spent: (sum += each.executor_s / 3600) }));
   const size = scale([sum]);
   const value = (point) => count(+(spent[points.indexOf(point)]?.spent ?? 0).toPrecision(3));
-  return [...frame(it, "Cost in this range, executor-hours", value, size, count), svg("path", { class: "curve", d: path(spent, x, size.y, (each) => each.spent) })];
+  return [...frame(it, "Cost, executor-hours", [], value, size, count), svg("path", { class: "curve", d: path(spent, x, size.y, (each) => each.spent) })];
 }
 
 function timeTicks(from, until, most) {

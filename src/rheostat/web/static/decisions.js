@@ -6,6 +6,8 @@ import { clock, duration, percent } from "./format.js";
 
 const KINDS = ["scale", "move", "place", "regroup", "fuse", "split"];
 const RULINGS = [["accepted", "carried out"], ["refused", "refused"], ["dry-run", "dry run"]];
+const SHOWN = 40;
+const MOST_PAGES = 10; // that are asked for at once, until there are enough entries
 const WORDS = { accepted: "", refused: "refused: ", "dry-run": "dry run: " };
 
 export class DecisionList {
@@ -13,6 +15,7 @@ export class DecisionList {
     Object.assign(this, { chosen, fail });
     this.entries = [];
     this.open = null;
+    this.shown = SHOWN;
     this.filter = { operator: "", kind: "", ruling: "" };
     byId("older").addEventListener("click", () => this.older());
   }
@@ -35,30 +38,46 @@ export class DecisionList {
 
   async load() {
     try {
-      this.entries = await ask("api/decisions", this.filter);
+      Object.assign(this, await this.pages([], undefined));
       this.draw();
     } catch (error) { this.fail(error); }
   }
 
   async older() {
-    const last = this.entries[this.entries.length - 1];
+    this.shown += SHOWN;
     try {
-      this.entries.push(...await ask("api/decisions", { ...this.filter, before: last.id - last.turns + 1 }));
+      Object.assign(this, await this.pages(this.entries, this.next));
       this.draw();
     } catch (error) { this.fail(error); }
   }
 
+  // Ask until there is enough to show. The server's pages are of decisions, and equal ones are one entry.
+  async pages(entries, next) {
+    for (let page = 0; page < MOST_PAGES && next !== null && entries.length < this.shown; page += 1) {
+      const found = await ask("api/decisions", { ...this.filter, before: next });
+      entries = [...entries, ...found.entries];
+      next = found.next;
+    }
+    return { entries, next };
+  }
+
   // The newest entries have come: they replace what the list has of that time.
   update(newest) {
-    if (this.filter.operator || this.filter.kind || this.filter.ruling) return void this.load();
     if (!newest.length) return;
     const since = Math.min(...newest.map((entry) => entry.time_s));
-    this.entries = [...newest, ...this.entries.filter((entry) => entry.time_s < since)];
+    const isNew = (entry) => newest.some((other) => other.subject === entry.subject && other.since_s === entry.since_s);
+    this.entries = [...newest.filter((entry) => this.isWanted(entry)), ...this.entries.filter((entry) => entry.time_s < since && !isNew(entry))];
     this.draw();
+  }
+
+  isWanted({ subject, kind, ruling }) {
+    const wanted = this.filter;
+    return `+${subject}+`.includes(wanted.operator && `+${wanted.operator}+`) && [kind, ""].includes(wanted.kind) && [ruling, ""].includes(wanted.ruling);
   }
 
   choose(id, { scroll = true } = {}) {
     this.open = id;
+    this.shown = Math.max(this.shown, 1 + this.entries.findIndex((entry) => entry.id === id));
     this.draw();
     const item = byId("decision-list").querySelector(`[data-decision="${id}"]`);
     if (scroll) item?.scrollIntoView({ block: "nearest" });
@@ -66,9 +85,9 @@ export class DecisionList {
   }
 
   draw() {
-    const items = this.entries.map((entry) => this.item(entry));
+    const items = this.entries.slice(0, this.shown).map((entry) => this.item(entry));
     show(byId("decision-list"), ...(items.length ? items : [html("li", { class: "nothing" }, "No decisions.")]));
-    byId("older").hidden = this.entries.length < 200;
+    byId("older").hidden = this.entries.length <= this.shown && this.next === null;
   }
 
   item(entry) {

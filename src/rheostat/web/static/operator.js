@@ -5,7 +5,8 @@ import { bytes, count, duration, percent, rate } from "./format.js";
 
 const COLUMNS = ["index", "executor", "planned", "rate", "queued", "wait_s", "state_bytes"];
 const HOTTEST = 12;
-const LABEL = 132, ROW_GAP = 3;
+const WORDS = new Set(["executor", "phase", "node", "topic"]);
+const LABEL = 132, ROW_GAP = 3, LARGEST_CELL = 26;
 
 export class OperatorPanel {
   constructor(element, { closed, ask }) {
@@ -31,7 +32,7 @@ export class OperatorPanel {
         html("div", {}, html("h3", { id: "operator-title" }, detail.name), html("p", { class: "tip" }, `${about}; pool ${detail.pool}${shared}`)),
         steerable ? this.asks(detail, substreams) : null,
         html("button", { type: "button", class: "quiet", "data-key": "close", onclick: () => this.closed() }, "Close")),
-      substreams.length ? this.heatMap(detail, substreams) : null,
+      substreams.length ? this.heatMap(detail, substreams) : (this.paint = null),
       html("div", { class: "columns" }, executorTable(detail), substreams.length ? substreamTable(substreams, nodes) : null, detail.partitions?.length ? partitionTable(detail.partitions) : null));
     this.paint?.();
   }
@@ -51,10 +52,12 @@ export class OperatorPanel {
   }
 
   heatMap(detail, substreams) {
-    const tip = html("p", { class: "tip" }, "Each square is a substream in the row of its executor; a stronger colour is more load. Framed ones are about to move.");
+    const tip = html("p", { class: "tip" }, "Each square is a substream in the row of the executor that serves it. Framed ones are about to move.");
+    const most = Math.max(0, ...substreams.map((each) => each.rate ?? 0));
+    const scale = html("p", { class: "scale" }, rate(0), html("i", {}), rate(most));
     const canvas = html("canvas", { role: "img", "aria-label": `Substreams of ${detail.name} by executor` });
     const rows = heatRows(detail, substreams);
-    this.paint = () => paint(canvas, rows, Math.max(1e-9, ...substreams.map((each) => each.rate ?? 0)));
+    this.paint = () => paint(canvas, rows, Math.max(1e-9, most));
     const at = (event) => cellAt(canvas, rows, event);
     canvas.addEventListener("pointermove", (event) => {
       const found = at(event);
@@ -66,12 +69,15 @@ export class OperatorPanel {
       if (!this.picked.delete(found.index)) this.picked.add(found.index);
       this.which.value = [...this.picked].join(", ");
     });
-    return html("div", {}, html("div", { class: "scroll" }, canvas), tip);
+    return html("div", { class: "heat" }, html("div", { class: "scroll" }, canvas), html("div", { class: "under" }, tip, scale));
   }
 }
 
+// Executors that stand by have numbers below zero.
+const nameOf = ({ id, instance }) => (id < 0 ? `standby ${-id}` : `${id}`) + (instance ? ` (${instance})` : "");
+
 function heatRows(detail, substreams) {
-  const rows = new Map(detail.executors.map((each) => [each.id, { label: `executor ${each.id}`, side: percent(each.utilisation), cells: [] }]));
+  const rows = new Map(detail.executors.filter((each) => each.phase !== "warm").map((each) => [each.id, { label: `executor ${nameOf(each)}`, side: percent(each.utilisation), cells: [] }]));
   for (const each of substreams) {
     const owner = each.executor ?? "moving";
     if (!rows.has(owner)) rows.set(owner, { label: owner === "moving" ? "moving" : `executor ${owner}`, side: "", cells: [] });
@@ -83,7 +89,7 @@ function heatRows(detail, substreams) {
 function geometry(canvas, rows) {
   const width = Math.max(160, canvas.clientWidth || 600);
   const widest = Math.max(1, ...rows.map((row) => row.cells.length));
-  const size = Math.max(3, Math.min(20, Math.floor((width - LABEL) / widest)));
+  const size = Math.max(3, Math.min(LARGEST_CELL, Math.floor((width - LABEL) / widest)));
   const perRow = Math.max(1, Math.floor((width - LABEL) / size));
   let y = 0;
   const tops = rows.map((row) => {
@@ -134,15 +140,16 @@ function cellAt(canvas, rows, event) {
   return rows[row].cells[Math.floor((y - tops[row]) / size) * perRow + Math.floor(x / size)] ?? null;
 }
 
+// Columns whose titles are in WORDS are text, all others numbers.
 function table(titles, rows) {
-  return html("div", { class: "wide scroll" }, html("table", {},
-    html("thead", {}, html("tr", {}, ...titles.map((title) => html("th", {}, title)))),
-    html("tbody", {}, ...rows.map((row) => html("tr", {}, ...row.map((cell) => html("td", {}, String(cell))))))));
+  const kind = titles.map((title) => (WORDS.has(title) ? "words" : null));
+  const line = (tag, cells) => html("tr", {}, ...cells.map((cell, at) => html(tag, { class: kind[at] }, String(cell))));
+  return html("div", { class: "wide scroll" }, html("table", {}, html("thead", {}, line("th", titles)), html("tbody", {}, ...rows.map((row) => line("td", row)))));
 }
 
 function executorTable(detail) {
   return html("div", {}, html("h2", {}, `Executors of pool ${detail.pool}`), table(["executor", "phase", "busy", "rate", "queue", "substreams", "node"],
-    detail.executors.map((each) => [each.instance ? `${each.id} (${each.instance})` : each.id, each.phase, percent(each.utilisation), rate(each.rate), count(each.queued), each.substreams, each.node ?? "–"])));
+    detail.executors.map((each) => [nameOf(each), each.phase, percent(each.utilisation), rate(each.rate), count(each.queued), each.substreams, each.node ?? "–"])));
 }
 
 function partitionTable(partitions) {

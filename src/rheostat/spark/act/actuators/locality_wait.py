@@ -1,8 +1,9 @@
 """Locality wait: how long a task waits for its preferred executor before any other may run it.
 
-The session's setting holds, except while an executor is dead. A task keeps the preference that it had when its stage
-was submitted, so without this the tasks of a dead executor would wait the whole time. Spark reads the setting again
-when an executor joins, which is when there is one to run them.
+The session's setting holds, except while an executor is dead or takes no more tasks. A task keeps the preference that
+it had when its stage was submitted, and tasks that read Kafka prefer the executor that read the same partition before,
+so without this the tasks of such an executor would wait the whole time. Spark reads the setting again when an executor
+joins or is decommissioned.
 """
 
 from typing import Any
