@@ -1,29 +1,39 @@
 """Dashboard benchmark: how long a long journal takes to open, and what an open page costs the driver.
 
 Run with `python -m bench.dashboard`. The aims: a week of turns, one a second, opens in under 3 s; an open page costs
-under 1 % of a core at a period of 1 s, also with 100 operators and 10,000 substreams.
+under 1 % of a core at a period of 1 s, also with 100 operators and 10,000 substreams, and does not stall the browser.
+What a browser does is measured where there are Chromium and Playwright.
 """
 
 import argparse
 import math
+import shutil
 import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from rheostat.decision import Scale
 from rheostat.journal import Journal
 from rheostat.loop.controller import Controller
 from rheostat.loop.options import LoopOptions
+from rheostat.names import PoolName
 from rheostat.plan import Plan
+from rheostat.policies.observation import Observation
+from rheostat.policies.policy import Policy
 from rheostat.policies.registry import make_policy
 from rheostat.sla import SLA, Goal
 from rheostat.testing import FakePlant
 from rheostat.topology import Operator, Source, Topology
+from rheostat.web import Dashboard
 from rheostat.web.news import News
 
 _WEEK_S = 7 * 86_400
+_LONGEST_TASK = "longest = 0; new PerformanceObserver((list) => { for (const each of list.getEntries()) "
+_LONGEST_TASK += "longest = Math.max(longest, each.duration); }).observe({ type: 'longtask', buffered: true });"
 
 
 def pipeline(operators: int, substreams: int) -> Topology:
@@ -64,13 +74,50 @@ def opening(path: Path) -> tuple[float, int]:
         return time.perf_counter() - start_s, len(msgspec.json.encode(found))
 
 
+class AlwaysRefused(Policy):
+    """Wants more than there may be in every turn, so that the list of decisions changes in every turn."""
+
+    def decide(self, observation: Observation) -> list[Scale]:
+        return [Scale(pool=PoolName("op0"), executors=10**6, reason="a benchmark")]
+
+
+def in_browser(path: Path, operator: str) -> None:
+    """Seconds until a page is drawn and an operator of it is, and the longest time in which it answers nothing."""
+    chromium = shutil.which("chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        chromium = None
+    if chromium is None:
+        print("in a browser: not measured, there is no Chromium or no Playwright")
+        return
+    with (
+        Journal(path, read_only=True) as journal,
+        Dashboard(journal, "127.0.0.1:0", recorded=True) as board,
+        sync_playwright() as driver,
+    ):
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page: Any = browser.new_page()
+        page.add_init_script(_LONGEST_TASK)
+        start_s = time.perf_counter()
+        page.goto(board.url)
+        page.locator("#charts svg").wait_for()
+        opened_s = time.perf_counter() - start_s
+        page.locator(f'.node[data-key="{operator}"]').click()
+        page.locator("#operator canvas").wait_for()
+        shown_s = time.perf_counter() - start_s - opened_s
+        print(f"in a browser: opens in {opened_s:.2f} s, an operator in {shown_s:.2f} s; ", end="")
+        print(f"longest task {page.evaluate('longest'):.0f} ms")
+        browser.close()
+
+
 def cost_of_a_page(path: Path, operators: int, substreams: int, turns: int) -> tuple[float, float]:
     """Processor seconds of a turn without a page, and what an open page adds to it: its news, and one operator."""
     topology = pipeline(operators, substreams)
     goal, plan = Goal(topology, (SLA("1s", "10s"),)), Plan.initial(topology, 4)
     plant = FakePlant(topology, arrival_rate=200, plan=plan)
     with Journal(path) as journal:
-        controller = Controller(plant, make_policy("static", goal), goal, journal, LoopOptions("1s"), plan=plan)
+        controller = Controller(plant, AlwaysRefused(goal), goal, journal, LoopOptions("1s"), plan=plan)
         reader = journal.reader()
         news, turn_s, page_s = News(reader, recorded=False), 0.0, 0.0
         for number in range(turns):
@@ -95,11 +142,13 @@ def main() -> None:
         lengthen(path, arguments.turns)
         took_s, size = opening(path)
         print(f"opening {arguments.turns:,} turns: {took_s:.2f} s, {size / 1e3:,.0f} kB")
+        in_browser(path, "op0")
         print(f"{'':34}{'turn, ms':>10}{'page, ms':>10}{'of a core':>11}")
         for operators, substreams in ((2, 32), (100, 100)):
             name = f"{operators} operators, {operators * substreams:,} substreams"
             turn_s, page_s = cost_of_a_page(Path(folder) / f"{operators}.db", operators, substreams, 60)
             print(f"{name:34}{turn_s * 1e3:10.2f}{page_s * 1e3:10.2f}{page_s:11.2%}")
+        in_browser(Path(folder) / "100.db", "op0")
 
 
 if __name__ == "__main__":

@@ -44,6 +44,10 @@ class SLA:
         latency, _, window = text.partition("/")
         return cls(latency, window or "10s", operator=operator, path=path)
 
+    def with_limits(self, text: str) -> "SLA":
+        """For the same operator or path, with "LATENCY/WINDOW" from `text`."""
+        return self.parse(text, operator=self.operator, path=self.path)
+
     @property
     def operators(self) -> tuple[OperatorName, ...]:
         """The operators that it is for; none if it is for the whole topology."""
@@ -56,10 +60,15 @@ class SLA:
             if other not in {stream.consumer for stream in topology.out_of(one)}:
                 raise ConfigError(f"SLA path {' -> '.join(self.path or ())}: no stream leads from {one!r} to {other!r}")
 
+    @property
+    def scope(self) -> str:
+        """What it is for, "at count" or "along parse -> count"; nothing if it is for the whole topology."""
+        if self.path:
+            return f"along {' -> '.join(self.path)}"
+        return f"at {self.operator}" if self.operator else ""
+
     def __str__(self) -> str:
-        scope = f" at {self.operator}" if self.operator else ""
-        scope = f" along {' -> '.join(self.path)}" if self.path else scope
-        return f"{human(self.latency_s)} over {human(self.window_s)}{scope}"
+        return f"{human(self.latency_s)} over {human(self.window_s)} {self.scope}".rstrip()
 
 
 MOST_EXECUTORS = 100_000

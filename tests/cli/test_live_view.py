@@ -1,4 +1,5 @@
 import io
+import logging
 
 import pytest
 from rich.console import Console
@@ -69,6 +70,21 @@ def test_in_a_pipe_there_is_no_panel_but_plain_lines() -> None:
     with show_live(LiveView("words", history, None), console):
         pass
     assert console.file.getvalue() == ""
+
+
+def test_what_is_logged_is_printed_above_the_view_and_not_into_it() -> None:
+    shown, terminal = io.StringIO(), io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=80)
+    handler = logging.StreamHandler(terminal)
+    logging.getLogger().addHandler(handler)
+    try:
+        with show_live(LiveView("words", RunHistory(), None), console):
+            logging.getLogger("rheostat").warning("a node is slow")
+        logging.getLogger("rheostat").warning("the end")
+    finally:
+        logging.getLogger().removeHandler(handler)
+    assert "a node is slow\n" in shown.getvalue()
+    assert terminal.getvalue() == "the end\n"
 
 
 def test_a_terminal_gets_no_plain_lines() -> None:

@@ -87,3 +87,34 @@ def test_a_lead_is_a_duration_or_found_out() -> None:
     assert PaSpsOptions(lead="18s").lead_s == 18
     with pytest.raises(ConfigError, match="lead"):
         PaSpsOptions(lead="soon")
+
+
+def crowding(*starts: tuple[int, float]) -> StartTimes:
+    """Groups of executors that start at once, each by its number and the time it takes."""
+    times, time_s, served = StartTimes(), 0.0, 0
+    for number, took_s in starts:
+        old = dict.fromkeys(range(served), ACTIVE)
+        new = range(served, served + number)
+        for moment_s, phases in (
+            (time_s, old),
+            (time_s + 0.5, old | dict.fromkeys(new, STARTING)),
+            (time_s + took_s, old | dict.fromkeys(new, ACTIVE)),
+        ):
+            executors = tuple(ExecutorState("pool", each, phase) for each, phase in phases.items())
+            times.update(Snapshot(moment_s, (), executors))
+        time_s, served = time_s + took_s + 10, served + number
+    return times
+
+
+def test_executors_that_start_at_once_are_assumed_to_slow_each_other_down_a_little() -> None:
+    assert crowding().crowding_s == 1.0
+    assert crowding((1, 6.0), (1, 7.0)).crowding_s == 1.0, "nothing is known of several"
+
+
+def test_how_much_is_learned_from_starts_of_different_numbers() -> None:
+    none, much = crowding((1, 6.0), (4, 6.0)), crowding((1, 6.0), (4, 15.0))
+    assert none.crowding_s < 0.5
+    assert much.crowding_s == pytest.approx(3.0, abs=0.9)
+    assert none.alone_s == pytest.approx(6.0)
+    assert much.alone_s == pytest.approx(15.0 - 3 * much.crowding_s)
+    assert much.longest_s == 15.0

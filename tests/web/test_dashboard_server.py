@@ -143,7 +143,8 @@ def test_an_oversized_body_is_refused_unread(live: LiveRun) -> None:
         ({"do": "move", "operator": "parse", "substreams": [0], "target": 0}, "has no substreams"),
         ({"do": "move", "operator": "count", "substreams": [8], "target": 0}, "only 0 to 7"),
         ({"do": "move", "operator": "count", "substreams": [0], "target": 99}, "executor 99 does not serve"),
-        ({"do": "goal", "sla": "soon"}, "'soon' is not a duration"),
+        ({"do": "goal", "slas": {"": "soon"}}, "'soon' is not a duration"),
+        ({"do": "goal", "slas": {"at cuont": "1s"}}, "did you mean 'at count'"),
         ({"do": "goal", "total": 2}, "below the 3"),
     ],
 )
@@ -170,9 +171,12 @@ def test_a_request_is_judged_by_the_guards_and_recorded_with_who_asked(live: Liv
 
 
 def test_another_goal_is_in_force_and_shown(live: LiveRun) -> None:
-    assert steer(live, {"do": "goal", "sla": "2s/10s", "most": {"parse": 3}}).status_code == 200
+    assert (
+        steer(live, {"do": "goal", "slas": {"": "2s/10s", "at count": "1500ms/5s"}, "most": {"parse": 3}}).status_code
+        == 200
+    )
     assert live.controller.goal.end_to_end.latency_s == 2.0
-    assert live.controller.goal.sla_of("count").latency_s == 1.0
+    assert live.controller.goal.sla_of("count").latency_s == 1.5
     goals = get(live.dashboard, "api/run").json()["run"]["goals"]
     assert [(goal["limit_s"], goal["total"], goal["most"]) for goal in goals] == [
         (1.0, 9, {"parse": 4}), (2.0, 9, {"parse": 3}),

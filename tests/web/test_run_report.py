@@ -48,6 +48,7 @@ def test_it_has_summary_picture_decisions_configuration_and_versions(page: str, 
         if one.ruling is Ruling.ACCEPTED:
             assert one.decision.reason in words
     assert "policy threshold with" in words
+    assert "Cost, executor-hours" in words
     assert '"total":9' in words
     assert {"python", "rheostat", "numpy"} <= set(read.words)
     assert [tag for tag, _ in read.tags].count("svg") == 1

@@ -1,5 +1,7 @@
 """Live view: a run in the terminal, with rates, backlog, latency against the SLA, executors, decisions and reasons."""
 
+import logging
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -119,8 +121,21 @@ def show_live(view: LiveView, console: Console) -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
-    with Live(view, console=console, refresh_per_second=2):
+    with Live(view, console=console, refresh_per_second=2), _logs_above_the_view():
         yield
+
+
+@contextmanager
+def _logs_above_the_view() -> Iterator[None]:
+    """What is logged meanwhile goes where rich has it printed above the view, and not into it."""
+    handlers = [each for each in logging.getLogger().handlers if isinstance(each, logging.StreamHandler)]
+    before = [(each, each.setStream(sys.stderr)) for each in handlers]
+    try:
+        yield
+    finally:
+        for handler, stream in before:
+            if stream is not None:
+                handler.setStream(stream)
 
 
 def watch(history: RunHistory, sla: SLA | None, console: Console) -> list[Listener]:

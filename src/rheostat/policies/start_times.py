@@ -2,6 +2,8 @@
 
 from collections import deque
 
+import numpy as np
+
 from rheostat.names import PoolName
 from rheostat.snapshot import ExecutorPhase, Snapshot
 
@@ -10,14 +12,23 @@ _REMEMBERED = 5
 _LONGEST_S = 120.0
 """An executor that takes longer waited for room in the cluster, which no forecast can help."""
 
+_ASSUMED_CROWDING_S, _ASSUMED_AS = 1.0, 4.0
+"""What is assumed of executors that start at once, and how far they have to differ in number, squared and summed, for
+what was seen to count as much."""
+
 
 class StartTimes:
-    """The longest of the last few starts, which is how far ahead a forecast must look. Warm standbys do not count."""
+    """The last few starts of executors. Warm standbys do not count.
+
+    On nodes with few cores, executors that start at once slow each other down: each takes `crowding_s` longer for every
+    other one.
+    """
 
     def __init__(self) -> None:
         self._seen_s: float | None = None
         self._since_s: dict[tuple[PoolName, int], float] = {}
-        self._took_s: deque[float] = deque(maxlen=_REMEMBERED)
+        self._others: dict[tuple[PoolName, int], int] = {}
+        self._took: deque[tuple[int, float]] = deque(maxlen=_REMEMBERED)
 
     def update(self, snapshot: Snapshot) -> None:
         """Add one more turn. Executors that are there in the first snapshot do not count."""
@@ -28,21 +39,38 @@ class StartTimes:
             if executor.phase in _COMING and self._seen_s is not None:
                 self._since_s.setdefault(name, self._seen_s)
             elif executor.phase is ExecutorPhase.ACTIVE and name in self._since_s:
-                self._came(snapshot.time_s - self._since_s.pop(name))
+                self._came(self._others[name], snapshot.time_s - self._since_s.pop(name))
         present = {(executor.pool, executor.id) for executor in snapshot.executors}
         self._since_s = {name: since_s for name, since_s in self._since_s.items() if name in present}
+        at_once = len(self._since_s) - 1
+        self._others = {name: max(at_once, self._others.get(name, 0)) for name in self._since_s}
         self._seen_s = snapshot.time_s
 
     @property
     def longest_s(self) -> float:
-        """0 before the first start."""
-        return max(self._took_s, default=0.0)
+        """The longest, which is how far ahead a forecast must look; 0 before the first."""
+        return max((took_s for _, took_s in self._took), default=0.0)
+
+    @property
+    def alone_s(self) -> float:
+        """The longest as it would be of an executor that starts alone; 0 before the first."""
+        return max((max(0.0, took_s - self.crowding_s * others) for others, took_s in self._took), default=0.0)
+
+    @property
+    def crowding_s(self) -> float:
+        """By the slope of the times over the number of others, as far as these have differed."""
+        if not self._took:
+            return _ASSUMED_CROWDING_S
+        others, took_s = np.array(self._took, dtype=np.float64).T
+        apart = others - others.mean()
+        slope_s = apart @ took_s + _ASSUMED_AS * _ASSUMED_CROWDING_S
+        return max(0.0, float(slope_s / (apart @ apart + _ASSUMED_AS)))
 
     def under_way_s(self, pool: PoolName) -> float:
         """How long the executors of `pool` that start now have been starting, on average; 0 if there are none."""
         since_s = [since_s for (name, _), since_s in self._since_s.items() if name == pool]
         return (self._seen_s or 0.0) - sum(since_s) / len(since_s) if since_s else 0.0
 
-    def _came(self, after_s: float) -> None:
+    def _came(self, others: int, after_s: float) -> None:
         if after_s <= _LONGEST_S:
-            self._took_s.append(after_s)
+            self._took.append((others, after_s))

@@ -1,8 +1,8 @@
-"""Report picture: the curves of a run as the page has them: input, latency and SLA, executors, queue, decisions."""
+"""Report picture: the curves of a run as the page has them, with its decisions."""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -12,9 +12,10 @@ from rheostat.web.decision_view import DecisionView
 from rheostat.web.run_view import RunView
 
 PICTURES = (".png", ".svg", ".pdf")
-_SIZE_INCHES, _DPI = (10, 7.5), 130
+_SIZE_INCHES, _DPI = (10, 8.6), 130
 _DATA, _SOFT, _FAINT, _INK, _MUTED, _LINE = "#2f6690", "#c6d9e7", "#e6eff5", "#171b1f", "#5f6a73", "#e2e5e7"
 _VIOLATION, _VIOLATION_SOFT = "#c4320a", "#f9ddd3"
+_TITLES = ("Input, records/s", "Latency, s", "Executors", "Queue, records", "Cost, executor-hours")
 _UNITS = ((3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 
 
@@ -30,12 +31,13 @@ def draw_report(run: RunView, points: Sequence[Point], done: Sequence[DecisionVi
     times = [((point.from_s + point.until_s) / 2 - start_s) / unit_s for point in points]
     with matplotlib.rc_context({"svg.fonttype": "none", "font.size": 9, "font.family": "sans-serif"}):
         figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
-        rows = figure.subplots(4, 1, sharex=True)
+        rows = figure.subplots(len(_TITLES), 1, sharex=True)
         _draw_input(rows[0], times, points)
         _draw_latency(rows[1], times, points, run, start_s, unit_s)
         _draw_executors(rows[2], times, points)
         rows[3].plot(times, [_known(point.queued) for point in points], color=_DATA, linewidth=1.3)
-        for axes, title in zip(rows, ("Input, records/s", "Latency, s", "Executors", "Queue, records"), strict=True):
+        rows[4].plot(times, list(accumulate(point.executor_s / 3600 for point in points)), color=_DATA, linewidth=1.3)
+        for axes, title in zip(rows, _TITLES, strict=True):
             axes.set_title(title, loc="left", color=_MUTED, fontsize=9)
             axes.set_ylim(bottom=0)
             axes.margins(x=0)
@@ -44,7 +46,7 @@ def draw_report(run: RunView, points: Sequence[Point], done: Sequence[DecisionVi
             axes.spines[:].set_visible(False)
             for each in done:
                 axes.axvline((each.time_s - start_s) / unit_s, color=_INK, linewidth=0.5, alpha=0.25)
-        rows[3].set_xlabel(f"{unit}; thin lines are decisions", color=_MUTED)
+        rows[-1].set_xlabel(f"{unit}; thin lines are decisions", color=_MUTED)
         _save(figure, output)
 
 

@@ -29,10 +29,11 @@ class StreamEdge(msgspec.Struct, frozen=True):
 
 
 class GoalSpan(msgspec.Struct, frozen=True):
-    """A goal and a policy, and from when on they were in force."""
+    """A goal and a policy, and from when on they were in force. `limits` are its SLAs ("5s/30s") by their scope."""
 
     from_s: float
     slas: tuple[str, ...]
+    limits: dict[str, str]
     limit_s: float | None
     window_s: float | None
     total: int | None
@@ -83,6 +84,7 @@ def _span(run: RunRecord) -> GoalSpan:
     return GoalSpan(
         from_s=run.started_s,
         slas=tuple(map(str, goal.slas)),
+        limits={sla.scope: f"{sla.latency_s:g}s/{sla.window_s:g}s" for sla in reversed(goal.slas)},
         limit_s=None if sla is None else sla.latency_s,
         window_s=None if sla is None else sla.window_s,
         total=budget.total,

@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 
 from rheostat.decision import Decision, Move, Scale, Transfer
-from rheostat.errors import ConfigError
+from rheostat.errors import ConfigError, nearest
 from rheostat.loop.controller import Controller
 from rheostat.names import OperatorName, PoolName
 from rheostat.plan import StaleDecisionError
@@ -39,9 +39,9 @@ class DryRunRequest(Request, frozen=True, kw_only=True, tag="dry-run"):
 
 
 class GoalRequest(Request, frozen=True, kw_only=True, tag="goal"):
-    """Another SLA ("5s/30s") for the whole topology, other bounds. What is left out stays."""
+    """Other SLAs ("5s/30s") by their scope, which for the whole topology is empty; other bounds. The rest stays."""
 
-    sla: Annotated[str, msgspec.Meta(max_length=100)] | None = None
+    slas: dict[str, Annotated[str, msgspec.Meta(max_length=100)]] = {}
     total: Executors | None = None
     least: dict[Name, Executors] | None = None
     most: dict[Name, Executors] | None = None
@@ -102,10 +102,13 @@ class Steering:
 
     def _change_goal(self, request: GoalRequest, by: str) -> None:
         goal = self._controller.goal
-        slas = None
-        if request.sla is not None:
-            others = [sla for sla in goal.slas if sla != goal.end_to_end]
-            slas = (SLA.parse(request.sla), *others)
+        asked = dict(request.slas)
+        slas = [sla.with_limits(asked.pop(sla.scope)) if sla.scope in asked else sla for sla in goal.slas]
+        if "" in asked:
+            slas.insert(0, SLA.parse(asked.pop("")))
+        if asked:
+            known = [sla.scope for sla in goal.slas]
+            raise ConfigError(f"no SLA is for {next(iter(asked))!r}; {nearest(next(iter(asked)), known)}")
         budget = Budget(
             goal.budget.total if request.total is None else request.total,
             _or_else(request.least, goal.budget.least),

@@ -69,3 +69,15 @@ def test_a_backlog_is_what_waits_beside_the_batch_under_way():
     found = Backlog.of(cost, OperatorState("work", queued=500, under_way=batch, oldest_s=7.0), 50.0)
     assert found == Backlog(200.0, 3.0, 50.0, 300.0, left_s=4.0, latency_s=(7.0 + 3.0) / 2 + 4.0)
     assert Backlog.of(cost, OperatorState("work", queued=500), 50.0) == Backlog(500.0, 10.0, 50.0)
+
+
+def test_the_batch_in_which_executors_begin_to_serve_takes_longer():
+    cost = cost_of(0.02, 0.5)
+    backlog = Backlog(waiting=1000.0, arrived_s=10.0, rate=100.0)
+    without = drain(cost, backlog, [(0.0, 4), (5.0, 8)], 4.0, 30.0)
+    cost._starts._paid_s.append(6.0)
+    assert (
+        drain(cost, backlog, [(0.0, 4)], 4.0, 30.0).until_s
+        < drain(cost, backlog, [(0.0, 4), (5.0, 8)], 4.0, 30.0).until_s
+    )
+    assert drain(cost, backlog, [(0.0, 4), (5.0, 8)], 4.0, 30.0).until_s > without.until_s

@@ -72,16 +72,19 @@ def drain(cost: OperatorCost, backlog: Backlog, executors: Executors, limit_s: f
 
 def _in_batches(cost: OperatorCost, backlog: Backlog, executors: Executors) -> tuple[Floats, Floats, Floats]:
     """Times, records and mean latencies of batches. Each takes all that waits when it begins, up to the source's limit;
-    executors that come while it runs serve the next one. Once they have settled, the others are like the last."""
+    executors that come while it runs serve the next one, which takes longer because they are new. Once they have
+    settled, the others are like the last."""
     results = [(backlog.left_s, backlog.rows, backlog.latency_s)]
-    last_s, before_s = executors[-1][0], math.inf
+    last_s, before_s, served = executors[-1][0], math.inf, executors[0][1]
     since_s, now_s = -backlog.arrived_s, backlog.left_s
     waiting = backlog.waiting + backlog.rate * backlog.left_s
     while now_s < _HORIZON_S:
         size = next(size for from_s, size in reversed(executors) if from_s <= now_s)
+        starting_s = cost.start_cost_s if served < size else 0.0
+        served = size
         rows = min(waiting, cost.row_limit)
         until_s = since_s + (now_s - since_s) * (rows / waiting if waiting > 0 else 1.0)
-        batch_s = float(cost.batch_with_s(np.array(rows), np.array(size), math.ceil(size)))
+        batch_s = starting_s + float(cost.batch_with_s(np.array(rows), np.array(size), math.ceil(size)))
         results.append((now_s + batch_s, rows, now_s + batch_s - (since_s + until_s) / 2))
         took_s = max(batch_s, cost.trigger_s, _SHORTEST_BATCH_S)
         is_settled = now_s >= last_s and rows == waiting and abs(took_s - before_s) <= _SETTLED * took_s

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rheostat.policies.batch_cost import BatchCosts
 from rheostat.policies.rheostat.batch_cost_so_far import BatchCostSoFar
 from rheostat.policies.rheostat.consistent_mean import ConsistentMean
+from rheostat.policies.rheostat.start_cost import StartCost
 from rheostat.policies.rheostat.substream_shares import SubstreamShares
 from rheostat.snapshot import Batch, ExecutorPhase, ExecutorState, OperatorState, SubstreamState
 
@@ -57,6 +58,7 @@ class OperatorCost:
         self._equal_batches = 0
         self._active_since_s: dict[int, float] = {}
         self._cold_at: int | None = None
+        self._starts = StartCost()
         self._moved_at: int | None = None
         self.task_limit: int | None = None
         self.is_limited = False
@@ -85,6 +87,8 @@ class OperatorCost:
         self.shares.update(time_s, substreams)
         if self._has_cold(time_s, executors):
             self._cold_at = state.completed
+        if self.learned_s is not None:
+            self._starts.update(state, self._warm(time_s), self._batch_of_s, is_cold=self._cold_at is not None)
         if is_moved:
             self._moved_at = state.completed
         if state.completed is not None and state.busy_s is not None:
@@ -101,7 +105,11 @@ class OperatorCost:
         active = [executor.id for executor in executors if executor.phase is ExecutorPhase.ACTIVE]
         since_s = time_s if self._active_since_s else -math.inf
         self._active_since_s = {each: self._active_since_s.get(each, since_s) for each in active}
-        return any(time_s - each_s < _COLD_S for each_s in self._active_since_s.values())
+        return self._warm(time_s) < len(active)
+
+    def _warm(self, time_s: float) -> int:
+        """Executors that have served for a while."""
+        return sum(time_s - each_s >= _COLD_S for each_s in self._active_since_s.values())
 
     @property
     def service_s(self) -> float | None:
@@ -112,6 +120,11 @@ class OperatorCost:
     def jump(self) -> float:
         """How many times as much as learned a record costs by the batch under way; 1 if it does not say so."""
         return (self.service_s or 0.0) / self.learned_s if self.learned_s else 1.0
+
+    @property
+    def start_cost_s(self) -> float:
+        """How much longer batches take because executors begin to serve in them; 0 while it is not known."""
+        return self._starts.mean_s
 
     @property
     def row_limit(self) -> float:
@@ -239,6 +252,9 @@ class OperatorCost:
         by_chance = 1 + self._variation * np.sqrt(2 * np.log(np.maximum(executors, 1.0)) / each)
         work_s = rows * (self.service_s or 0.0) * self.stretch(cost_size) / executors
         return np.asarray(self.batch_cost_s(cost_size) + work_s * by_chance)
+
+    def _batch_of_s(self, rows: float, size: int) -> float:
+        return float(self.batch_with_s(np.array(rows), np.array(float(size)), size))
 
     def _batch_s(self, rate: float, size: int, used: float) -> float:
         """The duration D that batches settle at: D = c + u·D·(1 + v·√(2·ln k·k/(λ·D)))."""

@@ -147,7 +147,7 @@ class Rheostat(Policy[RheostatOptions]):
     def _sizing(self, observation: Observation) -> Sizing:
         if self._load.rate is None:
             raise NotMeasuredError("the rate at the sources was not measured yet: hold")
-        start_s = (self._starts.longest_s or _ASSUMED_START_S) + _REACTION_S
+        start_s = (self._starts.alone_s or _ASSUMED_START_S) + _REACTION_S
         present = self._routes.arrival_rates(self._load.rate)
         rates = self._routes.arrival_rates(self._load.forecast(start_s) or self._load.by_trend(start_s))
         if rates is None or present is None:
@@ -168,6 +168,7 @@ class Rheostat(Policy[RheostatOptions]):
             owners=observation.plan.assignment,
             correction=self._correction.factor,
             starting_s={name: self._starts.under_way_s(name) for name in observation.pools},
+            crowding_s=self._starts.crowding_s,
         )
 
     def _needs(self, observation: Observation, sizing: Sizing) -> dict[PoolName, _Need]:

@@ -41,8 +41,9 @@ Sizes = dict[PoolName, int]
 class Sizing:
     """The load of this turn: what each operator's records cost, and how many arrive a second, now and as planned for.
 
-    The SLA asks for a mean latency of `sla_s` over windows of `window_s`. An executor takes `start_s` until it serves;
-    those of a pool that start now have been starting for `starting_s`. A second out of the SLA is worth `penalty`
+    The SLA asks for a mean latency of `sla_s` over windows of `window_s`. An executor takes `start_s` until it serves,
+    and `crowding_s` longer for each other one that starts at once; those of a pool that start now have been starting
+    for `starting_s`. A second out of the SLA is worth `penalty`
     seconds of the executors that the load needs. Latencies are `correction` times those of the model.
     """
 
@@ -57,6 +58,7 @@ class Sizing:
     starting_s: Mapping[PoolName, float] = field(default_factory=dict)
     owners: Mapping[OperatorName, tuple[int, ...]] = field(default_factory=dict)
     correction: float = 1.0
+    crowding_s: float = 0.0
 
     def with_more(self, factor: float) -> "Sizing":
         """The same with a load that is higher by this factor."""
@@ -173,7 +175,7 @@ class Sizing:
         best, best_price = view.size, lateness_price * present.late_s
         for size in _some_sizes(view.size + 1, self.most(pool)):
             drained = self.drained(pool, snapshot, size)
-            paid_s = max(drained.until_s, self.start_s) + _LEAVING_S
+            paid_s = max(drained.until_s, self._started_s(view, size)) + _LEAVING_S
             price = lateness_price * drained.late_s + (size - view.size) * paid_s
             if price < best_price:
                 best, best_price = size, price
@@ -185,9 +187,10 @@ class Sizing:
         view = self.pools[pool]
         executors = [(0.0, len(view.active) or view.size)]
         if executors[0][1] < view.size:
-            executors.append((max(0.0, self.start_s - self.starting_s.get(pool, 0.0)), view.size))
+            start_s = self._started_s(view, view.size) - self.starting_s.get(pool, 0.0)
+            executors.append((max(0.0, start_s), view.size))
         if size > view.size:
-            executors.append((self.start_s, size))
+            executors.append((self._started_s(view, size), size))
         allowed_s = self._allowed_s({name: other.size for name, other in self.pools.items()}, self.sla_s)[pool]
         work = sum(self.costs[name].work(self.present_rates[name]) for name in view.measured)
         drains = [Drain(0.0, 0.0)]
@@ -201,6 +204,10 @@ class Sizing:
             limit_s = max(allowed_s, _NOT_LATE * steady_s) if math.isfinite(steady_s) else allowed_s
             drains.append(drain(cost, Backlog.of(cost, state, rate), served, limit_s / self.correction, self.window_s))
         return max(drains, key=lambda drained: drained.late_s)
+
+    def _started_s(self, view: PoolView, size: int) -> float:
+        """Until as many executors serve, with those that start now."""
+        return self.start_s + self.crowding_s * max(0, size - len(view.active) - 1)
 
     def _not_overloaded(self, pool: PoolName) -> int:
         size = self.pools[pool].bounds.least

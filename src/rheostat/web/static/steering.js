@@ -46,7 +46,7 @@ export class SteeringPanel {
 
   askGoal() {
     const goal = this.goal;
-    const sla = html("input", { type: "text", value: goal.limit_s == null ? "" : `${goal.limit_s}s/${goal.window_s}s`, placeholder: "5s/30s" });
+    const slas = Object.entries({ "": "", ...goal.limits }).map(([scope, limits]) => ({ scope, field: html("input", { type: "text", value: limits, placeholder: "5s/30s" }) }));
     const total = html("input", { type: "number", min: 1, value: goal.total ?? "", placeholder: "any number" });
     const bounds = this.parts.filter((part) => !part.source).map(({ name }) => ({
       name, least: html("input", { type: "number", min: 1, value: goal.least[name] ?? "", "aria-label": `fewest executors of ${name}`, placeholder: "1" }),
@@ -54,10 +54,10 @@ export class SteeringPanel {
     }));
     const given = (which) => Object.fromEntries(bounds.filter((each) => each[which].value).map((each) => [each.name, Number(each[which].value)]));
     dialog("Goal", "", [
-      html("label", {}, "SLA: latency / window", sla), html("label", {}, "Most executors of all", total),
+      ...slas.map(({ scope, field }) => html("label", {}, scope ? `SLA ${scope}` : "SLA: latency / window", field)), html("label", {}, "Most executors of all", total),
       html("div", { class: "bounds" }, html("span", {}, "Executors"), html("span", {}, "fewest"), html("span", {}, "most"),
         ...bounds.flatMap((each) => [html("span", {}, each.name), each.least, each.most])),
-    ], "Change", () => this.request({ do: "goal", ...(sla.value ? { sla: sla.value } : {}), ...(total.value ? { total: Number(total.value) } : {}), least: given("least"), most: given("most") }));
+    ], "Change", () => this.request({ do: "goal", slas: Object.fromEntries(slas.filter(({ field }) => field.value).map(({ scope, field }) => [scope, field.value])), ...(total.value ? { total: Number(total.value) } : {}), least: given("least"), most: given("most") }));
   }
 }
 
