@@ -64,7 +64,7 @@ def _draw_latency(
     for before, point in pairwise([points[0], *points]):
         if point.missed:
             missed = ((before.until_s - start_s) / unit_s, (point.until_s - start_s) / unit_s)
-            axes.axvspan(*missed, color=_VIOLATION_SOFT, linewidth=0)
+            axes.axvspan(*missed, color=_VIOLATION_SOFT, linewidth=0, antialiased=False)
     known = [(time, point) for time, point in zip(times, points, strict=True) if point.latency_s is not None]
     axes.plot([time for time, _ in known], [point.longest_s for _, point in known], color=_SOFT, linewidth=0.8)
     axes.plot([time for time, _ in known], [point.latency_s for _, point in known], color=_DATA, linewidth=1.3)

@@ -33,8 +33,10 @@ _SETTINGS = """\
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{broker}
+listeners={protocol}://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners={protocol}://127.0.0.1:{broker}
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,{protocol}:{protocol}
+inter.broker.listener.name={protocol}
 controller.listener.names=CONTROLLER
 log.dirs={logs}
 offsets.topic.replication.factor=1
@@ -47,6 +49,13 @@ offsets.topic.num.partitions=1
 auto.create.topics.enable=false
 log.retention.check.interval.ms=1000
 log.segment.delete.delay.ms=1000
+"""
+_OPEN, _LOGIN = "PLAINTEXT", "SASL_PLAINTEXT"
+_MODULE = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="local" password="{password}"'
+_LOGIN_SETTINGS = f"""\
+sasl.enabled.mechanisms=PLAIN
+sasl.mechanism.inter.broker.protocol=PLAIN
+listener.name.sasl_plaintext.plain.sasl.jaas.config={_MODULE} user_local="{{password}}";
 """
 
 
@@ -68,10 +77,11 @@ def connector_jars() -> list[Path]:
 class LocalBroker:
     """A broker at `address` with empty topics, until `stop` or the end of the block. `kill` and `start` keep its data.
 
-    Raises a `PlantError` where there is no Maven.
+    With a `password` clients must log in, for which Spark's connector needs the `login_options`. Raises a `PlantError`
+    where there is no Maven.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, password: str | None = None) -> None:
         self._class_path = ":".join(map(str, maven_jars(_COORDINATES)))
         self._java = str(find_java().executable)
         self._folder = Path(tempfile.mkdtemp(prefix="rheostat-kafka-"))
@@ -80,7 +90,15 @@ class LocalBroker:
         self.address = f"127.0.0.1:{port}"
         self._process: subprocess.Popen[bytes] | None = None
         self._settings = self._folder / "server.properties"
-        settings = _SETTINGS.format(broker=port, controller=controller, logs=self._folder / "logs")
+        self.login_options = {} if password is None else _login_options(password)
+        settings = _SETTINGS + ("" if password is None else _LOGIN_SETTINGS)
+        settings = settings.format(
+            broker=port,
+            controller=controller,
+            logs=self._folder / "logs",
+            protocol=_OPEN if password is None else _LOGIN,
+            password=password,
+        )
         self._settings.write_text(settings, encoding="utf-8")
         try:
             self.tool("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(self._settings))
@@ -137,6 +155,14 @@ class LocalBroker:
 
     def _log_end(self) -> str:
         return (self._folder / "broker.log").read_text(errors="replace")[-1000:]
+
+
+def _login_options(password: str) -> dict[str, str]:
+    return {
+        "kafka.security.protocol": _LOGIN,
+        "kafka.sasl.mechanism": "PLAIN",
+        "kafka.sasl.jaas.config": f"{_MODULE.format(password=password)};",
+    }
 
 
 def _free_ports(count: int) -> list[int]:

@@ -76,6 +76,11 @@ class TopicIdentity(msgspec.Struct, frozen=True):
     id: str
 
 
+# Made once, before there are threads: what msgspec knows of a type must not be made by two threads at the same time.
+_decode_entry = msgspec.json.Decoder(OffsetEntry).decode
+_decode_identity = msgspec.json.Decoder(TopicIdentity).decode
+
+
 class OffsetLog:
     """The entries in `folder`; those before `first` were removed. Entries are appended by one thread at a time.
 
@@ -173,13 +178,13 @@ class OffsetLog:
             )
 
     def _read(self, number: int) -> OffsetEntry:
-        return msgspec.json.decode((self._entries / str(number)).read_bytes(), type=OffsetEntry)
+        return _decode_entry((self._entries / str(number)).read_bytes())
 
     def _first_identity(self, present: TopicIdentity) -> TopicIdentity:
         file = self.folder / _IDENTITY
         if not file.exists():
             _write(file, msgspec.json.encode(present))
-        return msgspec.json.decode(file.read_bytes(), type=TopicIdentity)
+        return _decode_identity(file.read_bytes())
 
 
 def is_in_topic(folder: Path) -> bool:

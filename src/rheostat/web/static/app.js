@@ -10,7 +10,7 @@ import { SteeringPanel } from "./steering.js";
 import { legend, TopologyPicture } from "./topology.js";
 
 const POINTS = 600;
-const WIDE_SHARE = 0.62; // a topology of more than this share of the page has the whole width
+const WIDE_SHARE = 0.72; // a topology of more than this share of the page has the whole width
 const RANGES = [["5 min", 300], ["15 min", 900], ["1 h", 3600], ["6 h", 21600], ["1 day", 86400]];
 const STATES = { live: "live", paused: "paused", dry: "dry run", finished: "finished", empty: "waiting", disconnected: "disconnected, trying again", loading: "loading" };
 

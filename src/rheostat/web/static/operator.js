@@ -43,7 +43,7 @@ export class OperatorPanel {
     const parts = [number, html("button", { type: "button", "data-key": "scale", onclick: () => this.ask({ do: "scale", pool: detail.pool, executors: Number(number.value) }) }, "Scale")];
     if (substreams.length) {
       const which = html("input", { type: "text", placeholder: "substreams 0, 3", "aria-label": "Substreams to move", "data-key": "which", value: [...this.picked].join(", ") });
-      const target = html("input", { type: "number", min: 0, placeholder: "to executor", "aria-label": "Executor that gets them", "data-key": "target" });
+      const target = html("input", { type: "number", min: 0, placeholder: "executor", "aria-label": "Executor that gets them", "data-key": "target" });
       parts.push(which, target, html("button", { type: "button", "data-key": "move", onclick: () => this.ask({
         do: "move", operator: detail.name, target: Number(target.value), substreams: which.value.split(/[\s,]+/).filter(Boolean).map(Number) }) }, "Move"));
       this.which = which;

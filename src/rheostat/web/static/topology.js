@@ -113,14 +113,14 @@ function numbers(view, limit_s) {
   return [
     ...pair("in", rate(view?.arrival_rate), 12, 43), ...pair("queue", count(view?.queued), RIGHT_HALF, 43),
     ...pair("busy", percent(view?.utilisation), 12, 61), ...pair("latency", duration(view?.latency_s), RIGHT_HALF, 61, "latency"),
-    ...meter(12, HALF, view?.utilisation ?? 0), ...meter(RIGHT_HALF, WIDTH - 12 - RIGHT_HALF, limit_s == null ? null : (view?.latency_s ?? 0) / limit_s),
+    ...meter(12, HALF, view?.utilisation ?? 0), ...meter(RIGHT_HALF, WIDTH - 12 - RIGHT_HALF, limit_s == null ? null : (view?.latency_s ?? 0) / limit_s, isOver(view?.latency_s, limit_s)),
   ];
 }
 
-function meter(x, width, share) {
+function meter(x, width, share, missed = false) {
   if (share == null) return [];
   return [svg("rect", { class: "track", x, y: 69, width, height: 4, rx: 2 }),
-    svg("rect", { class: `used${share > 1 ? " over" : ""}`, x, y: 69, width: width * Math.min(1, share), height: 4, rx: 2 })];
+    svg("rect", { class: `used${missed ? " over" : ""}`, x, y: 69, width: width * Math.min(1, share), height: 4, rx: 2 })];
 }
 
 function source(name, { x, y }, traffic) {
