@@ -107,8 +107,8 @@ def crowding(*starts: tuple[int, float]) -> StartTimes:
 
 
 def test_executors_that_start_at_once_are_assumed_to_slow_each_other_down_a_little() -> None:
-    assert crowding().crowding_s == 1.0
-    assert crowding((1, 6.0), (1, 7.0)).crowding_s == 1.0, "nothing is known of several"
+    assert crowding().crowding_s == 0.3
+    assert crowding((1, 6.0), (1, 7.0)).crowding_s == 0.3, "nothing is known of several"
 
 
 def test_how_much_is_learned_from_starts_of_different_numbers() -> None:

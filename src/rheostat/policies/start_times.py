@@ -12,7 +12,7 @@ _REMEMBERED = 5
 _LONGEST_S = 120.0
 """An executor that takes longer waited for room in the cluster, which no forecast can help."""
 
-_ASSUMED_CROWDING_S, _ASSUMED_AS = 1.0, 4.0
+_ASSUMED_CROWDING_S, _ASSUMED_AS = 0.3, 2.0
 """What is assumed of executors that start at once, and how far they have to differ in number, squared and summed, for
 what was seen to count as much."""
 
