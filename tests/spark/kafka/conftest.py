@@ -28,8 +28,9 @@ class Topic:
         self._admin(lambda admin: admin.deleteTopics(_java_list(self._spark, self.name)).all())
 
     def write(self, values: Iterable[str], partition: int | None = None) -> None:
+        """In this order."""
         rows = [(value, partition) for value in values]
-        df = self._spark.createDataFrame(rows, "value string, partition int")
+        df = self._spark.createDataFrame(rows, "value string, partition int").coalesce(1)
         df.write.format("kafka").options(**self.options).option("topic", self.name).save()
 
     def values(self) -> list[str]:
