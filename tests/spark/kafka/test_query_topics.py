@@ -96,7 +96,7 @@ def test_backlog_and_lag_are_known_while_a_query_is_down(spark, new_topic, tmp_p
     try:
         eventually(lambda: update().completed == 3 or None, "the first records")
         topic.write(["bad"])
-        eventually(lambda: None if query.isActive else True, "a query that failed")
+        eventually(lambda: [p for p in update().problems() if "failed" in p] or None, "a query that failed")
         topic.write(["good"] * 4)
         told = eventually(lambda: [p for p in update().problems() if "; 5 records wait" in p] or None, "all that wait")
         assert "query 'failing' failed:" in told[0]

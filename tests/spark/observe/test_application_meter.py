@@ -39,6 +39,7 @@ class FakeRun:
 class FakeQueries:
     def __init__(self, *runs: FakeRun) -> None:
         self.running = {run.run_id: run for run in runs}
+        self.down: dict[str, FakeRun] = {}
         self._ended: list[FakeRun] = []
 
     def update(self) -> list[FakeRun]:

@@ -207,7 +207,7 @@ APPLICATION = Topology("app", [Source("queries"), Operator("application", inputs
 
 
 def application(book: ExecutorBook, base: Snapshot | None = None, cold_batches: int = 0, **running) -> Metered:
-    queries = SimpleNamespace(running=running, update=list)
+    queries = SimpleNamespace(running=running, down={}, update=list)
     return Metered(book, [ApplicationMeter(APPLICATION, queries, base, cold_batches)], base)
 
 
