@@ -28,6 +28,7 @@ def hanging_query(spark: SparkSession, options: dict[str, str], gate: str):
     return rows.mapInArrow(wait_at_the_gate, rows.schema).writeStream.format("noop").queryName("hanging").start()
 
 
+@pytest.mark.timeout(500)
 def test_backlog_and_lag_are_the_brokers_while_a_batch_hangs(spark, new_topic, tmp_path, eventually):
     topic, gate = new_topic(2), tmp_path / "gate"
     topic.write(map(str, range(50)), partition=0)
@@ -56,7 +57,8 @@ def test_backlog_and_lag_are_the_brokers_while_a_batch_hangs(spark, new_topic, t
             "takes at most 20 records in a batch (maxOffsetsPerTrigger) of the 57" in p for p in totals.problems()
         )
         gate.touch()
-        done = eventually(lambda: load(0), "a query without backlog")
+        # Each of the three batches may wait a minute for an executor that has left: so the session is set for pools.
+        done = eventually(lambda: load(0), "a query without backlog", 240.0)
         assert {each.partition: offset for each, offset in done.end.items()} == topic.end_offsets()
         eventually(lambda: (totals.update(), totals.completed == 57)[1] or None, "the reports of all batches")
         assert rows_between(done.committed, done.end) == 0
