@@ -73,6 +73,12 @@ def test_partitions_of_topics_and_substreams_are_told_apart() -> None:
     assert line.endswith("(split: 0 to 1,200 wait in each of 3 partitions; split: 0 to 7 wait in each of 8 substreams)")
 
 
+def test_as_many_that_wait_in_each_part_are_told_once() -> None:
+    substreams = tuple(SubstreamState("split", index, queued=3) for index in range(4))
+    [line] = printed([structs.replace(measured(1.0), snapshot=structs.replace(snapshot(1.0), substreams=substreams))])
+    assert line.endswith("(split: 3 wait in each of 4 substreams)")
+
+
 def test_each_decision_that_is_carried_out_has_a_line_with_its_reason() -> None:
     verdicts = (
         Verdict(SCALE, Ruling.ACCEPTED, revision=1),

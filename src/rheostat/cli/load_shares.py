@@ -26,7 +26,10 @@ class LoadShares:
     def waiting(self) -> str:
         """The least and the most of any part: "0 to 340 wait in each"."""
         known = [each for each in self.queued if each is not None]
-        return f"{min(known):,} to {max(known):,} wait in each" if known else "unknown how many wait in each"
+        if not known:
+            return "unknown how many wait in each"
+        least, most = min(known), max(known)
+        return f"{least:,} to {most:,} wait in each" if least < most else f"{most:,} wait in each"
 
 
 def load_shares(snapshot: Snapshot) -> list[LoadShares]:
