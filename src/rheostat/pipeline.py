@@ -157,8 +157,7 @@ def start(
 ) -> Pipeline:
     """Start `topology` on Spark and keep it at `sla` within `budget`.
 
-    `policy` is the name or class of a policy, `options` are its options. The default, "drs", needs an end-to-end SLA
-    or a budget's total to aim at: without either, name another policy.
+    `policy` is the name or class of a policy, `options` are its options.
     It runs `on` a Spark session, a master's URL, a cluster, or a `SparkTarget` with settings and nodes. `plan` is what
     it starts with, e.g. `Plan.initial(topology, 2)`, unless the journal in `directory` has a newer one. Results go to
     `sinks`, by operator; by default to files in `directory`. So do the streams between operators, unless `streams`

@@ -118,3 +118,10 @@ def test_how_much_is_learned_from_starts_of_different_numbers() -> None:
     assert none.alone_s == pytest.approx(6.0)
     assert much.alone_s == pytest.approx(15.0 - 3 * much.crowding_s)
     assert much.longest_s == 15.0
+
+
+def test_what_several_cost_is_not_forgotten_when_a_group_starts() -> None:
+    seen = crowding((1, 6.0), (6, 21.0))
+    assert seen.crowding_s == pytest.approx(3.0, abs=1.0)
+    assert seen.longest_s == 21.0
+    assert seen.alone_s < 10.0

@@ -8,7 +8,10 @@ from rheostat.names import PoolName
 from rheostat.snapshot import ExecutorPhase, Snapshot
 
 _COMING = (ExecutorPhase.REQUESTED, ExecutorPhase.STARTING)
-_REMEMBERED = 5
+_REMEMBERED = 20
+_RECENT = 5
+"""The last ones, which say how long a start takes; what starts at once cost needs more of them to be seen."""
+
 _LONGEST_S = 120.0
 """An executor that takes longer waited for room in the cluster, which no forecast can help."""
 
@@ -49,12 +52,13 @@ class StartTimes:
     @property
     def longest_s(self) -> float:
         """The longest, which is how far ahead a forecast must look; 0 before the first."""
-        return max((took_s for _, took_s in self._took), default=0.0)
+        return max((took_s for _, took_s in self._recent), default=0.0)
 
     @property
     def alone_s(self) -> float:
         """The longest as it would be of an executor that starts alone; 0 before the first."""
-        return max((max(0.0, took_s - self.crowding_s * others) for others, took_s in self._took), default=0.0)
+        crowding_s = self.crowding_s
+        return max((max(0.0, took_s - crowding_s * others) for others, took_s in self._recent), default=0.0)
 
     @property
     def crowding_s(self) -> float:
@@ -70,6 +74,10 @@ class StartTimes:
         """How long the executors of `pool` that start now have been starting, on average; 0 if there are none."""
         since_s = [since_s for (name, _), since_s in self._since_s.items() if name == pool]
         return (self._seen_s or 0.0) - sum(since_s) / len(since_s) if since_s else 0.0
+
+    @property
+    def _recent(self) -> list[tuple[int, float]]:
+        return list(self._took)[-_RECENT:]
 
     def _came(self, others: int, after_s: float) -> None:
         if after_s <= _LONGEST_S:

@@ -32,13 +32,13 @@ def cost_of(service_s, batch_cost_s=None):
     return cost
 
 
-def sizing_of(costs, rates, *, sizes=None, sla_s=5.0, most=MOST):
+def sizing_of(costs, rates, *, sizes=None, sla_s=5.0, most=MOST, standby=0):
     pools = {
         name: PoolView(
             name=name,
             operators=(name,),
             measured=(name,),
-            plan=PoolPlan.of((sizes or {}).get(name, 1)),
+            plan=PoolPlan.of((sizes or {}).get(name, 1), standby),
             bounds=ExecutorBounds(1, most),
             useful=most,
             spare=math.inf,
@@ -120,6 +120,18 @@ def test_rises_need_more_the_larger_they_are_and_nothing_if_there_are_none(fixed
 def test_a_replayed_even_load_has_the_latency_of_the_long_run():
     cost = cost_of(0.02, 0.5)
     assert replay_of(1.0).latency_s(cost, 90.0, 3, 60.0, 30.0, 0.5) == pytest.approx(cost.latency_s(90.0, 3), rel=0.05)
+
+
+@pytest.mark.parametrize(("fixed_s", "factor"), [(0.5, 3.0), (None, 6.0)])
+def test_warm_standbys_stand_for_executors_when_the_load_rises_and_drain_a_backlog_at_once(fixed_s, factor):
+    costs, rates, rise = {"work": cost_of(0.02, fixed_s)}, {"work": 100.0}, replay_of(factor)
+    without, with_two = (sizing_of(costs, rates, sizes={"work": 3}, most=20, standby=number) for number in (0, 2))
+    needed = without.for_rises(rise, 0.95, {"work": 3}, 4.0)["work"]
+    assert with_two.for_rises(rise, 0.95, {"work": 3}, 4.0)["work"] == max(3, needed - 2) < needed
+    snapshot = Snapshot(0.0, (OperatorState("work", queued=1500, oldest_s=10.0),))
+    late_s, sooner_s = (sizing.drained("work", snapshot, 5).late_s for sizing in (without, with_two))
+    assert sooner_s < late_s
+    assert with_two.drained("work", snapshot, 3) == without.drained("work", snapshot, 3), "none is woken"
 
 
 @pytest.mark.parametrize("fixed_s", [0.5, None])

@@ -22,7 +22,7 @@ _ALIKE = 1.3
 """Rates up to this factor apart are taken as the same level, and lower ones if there were too few at this level. Costs
 up to this factor apart are taken as the same: what is learned of them varies."""
 
-_ENOUGH = 30
+_ENOUGH = 20
 """Turns at a level from which on they say how the load goes on from there."""
 
 _MOST_MOMENTS = 120

@@ -28,6 +28,9 @@ _CHANCES = 2.0
 _LEAVING_S = 5.0
 """Executors are paid for until it is seen that they are not needed any more."""
 
+_ACTIVATION_S = 2.0
+"""Until a warm standby serves."""
+
 _MOST_SIZES = 40
 """Of more sizes only some are tried for a backlog, each a share larger than the one before."""
 
@@ -159,8 +162,10 @@ class Sizing:
         return size
 
     def _replayed_s(self, pool: PoolName, replay: LoadReplay, share: float, size: int) -> float:
+        """With the warm standbys, which serve almost at once when the load rises."""
+        serving = min(size + self.pools[pool].standby, max(size, self.most(pool)))
         return self.correction * sum(
-            replay.latency_s(self.costs[name], self.rates[name], size, self.start_s, self.window_s, share)
+            replay.latency_s(self.costs[name], self.rates[name], serving, self.start_s, self.window_s, share)
             for name in self.pools[pool].measured
             if self.rates[name] > 0
         )
@@ -185,12 +190,7 @@ class Sizing:
         """What comes of the backlog of `pool` if it is scaled out to `size`; its operators share the executors by their
         work. Latencies that there would be without a backlog are not late."""
         view = self.pools[pool]
-        executors = [(0.0, len(view.active) or view.size)]
-        if executors[0][1] < view.size:
-            start_s = self._started_s(view, view.size) - self.starting_s.get(pool, 0.0)
-            executors.append((max(0.0, start_s), view.size))
-        if size > view.size:
-            executors.append((self._started_s(view, size), size))
+        executors = self._executors(view, size)
         allowed_s = self._allowed_s({name: other.size for name, other in self.pools.items()}, self.sla_s)[pool]
         work = sum(self.costs[name].work(self.present_rates[name]) for name in view.measured)
         drains = [Drain(0.0, 0.0)]
@@ -204,6 +204,20 @@ class Sizing:
             limit_s = max(allowed_s, _NOT_LATE * steady_s) if math.isfinite(steady_s) else allowed_s
             drains.append(drain(cost, Backlog.of(cost, state, rate), served, limit_s / self.correction, self.window_s))
         return max(drains, key=lambda drained: drained.late_s)
+
+    def _executors(self, view: PoolView, size: int) -> list[tuple[float, int]]:
+        """How many serve from when on: those that do now, with warm standbys, with those that start now, and with
+        others that are asked for now."""
+        woken = min(view.standby, max(0, size - view.size))
+        executors = [(0.0, len(view.active) or view.size)]
+        if woken:
+            executors.append((_ACTIVATION_S, executors[0][1] + woken))
+        if executors[0][1] < view.size:
+            start_s = self._started_s(view, view.size) - self.starting_s.get(view.name, 0.0)
+            executors.append((max(executors[-1][0], start_s), view.size + woken))
+        if size > view.size + woken:
+            executors.append((self._started_s(view, size - woken), size))
+        return executors
 
     def _started_s(self, view: PoolView, size: int) -> float:
         """Until as many executors serve, with those that start now."""
