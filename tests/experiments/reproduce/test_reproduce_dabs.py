@@ -21,6 +21,7 @@ from rheostat.experiments.reproduce.dabs.strategies import (
     strategies,
 )
 from rheostat.experiments.reproduce.dabs.topologies import INSENSITIVE, OPINION, SENSITIVE
+from rheostat.experiments.reproduce.turn_log import TurnLog
 from rheostat.policies.qlearning.table import read_table
 from rheostat.policies.registry import make_policy
 
@@ -86,7 +87,7 @@ def result(late=0, units=5.0, latency_s=1.0):
 
 
 def runs(**figures):
-    return StrategyRuns("bolt", (result(**figures),), None)
+    return StrategyRuns("bolt", (result(**figures),), TurnLog())
 
 
 def test_the_final_backlog_counts_as_lost():

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rheostat.experiments.replicate import Mean, mean_of
-from rheostat.experiments.reproduce.dabs.strategies import FOLLOWING, LEARNED, Setup, strategies
+from rheostat.experiments.reproduce.dabs.strategies import FOLLOWING, INCREMENTAL, LEARNED, USUAL, Setup, strategies
 from rheostat.experiments.reproduce.dabs.topologies import DabsTopology
 from rheostat.experiments.reproduce.reproduction import Effort, Progress
 from rheostat.experiments.reproduce.sweep import Case
@@ -46,6 +46,10 @@ class StrategyRuns:
     def changes(self) -> Mean:
         return self.mean(lambda result: float(result.decisions.get("scale", 0)))
 
+    def moments(self) -> int:
+        """At how many moments of the first run degrees change: changes at the same moment share a restart."""
+        return sum(1 for _ in self.log.actions())
+
 
 Comparison = dict[tuple[str, str], StrategyRuns]
 """By strategy and setting."""
@@ -68,6 +72,8 @@ def compare(
         found[strategy, setting] = min(runs, key=lambda each: each.loss().mean)
         if strategy == LEARNED:
             found[FOLLOWING, setting] = runs[-1]
+        if strategy == INCREMENTAL:
+            found[USUAL, setting] = runs[0]
         progress(done / len(cases))
     return found
 

@@ -8,7 +8,7 @@ from rheostat.experiments.replicate import Mean
 from rheostat.experiments.reproduce.dabs import presentation
 from rheostat.experiments.reproduce.dabs.comparison import Comparison, StrategyRuns, compare
 from rheostat.experiments.reproduce.dabs.loads import ERRATIC, PROGRESSIVE
-from rheostat.experiments.reproduce.dabs.strategies import AUTOSCALE, FOLLOWING, INCREMENTAL, LEARNED
+from rheostat.experiments.reproduce.dabs.strategies import AUTOSCALE, FOLLOWING, INCREMENTAL, LEARNED, USUAL
 from rheostat.experiments.reproduce.dabs.topologies import INSENSITIVE, OPINION, SENSITIVE, DabsTopology
 from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
 
@@ -70,9 +70,19 @@ def _few_restarts(runs: dict[str, StrategyRuns], figure: Callable[[StrategyRuns]
     best, following = runs[LEARNED], runs[FOLLOWING]
     return (
         f"Reinforcement learning was trained on this very stream; at its best it tells {best.setup} of the rate apart "
-        f"and changes the degree {best.changes().mean:.3g} times, AUTOSCALE+ {runs[AUTOSCALE].changes().mean:.3g} "
-        "times, and each change is a restart. With 24 levels it follows the rate, as the paper describes it: "
-        f"{figure(following).mean:.3g} with {following.changes().mean:.3g} changes."
+        f"and changes degrees at {best.moments()} moments of the first run, AUTOSCALE+ at {runs[AUTOSCALE].moments()}, "
+        "and each of them is a restart. With 24 levels it follows the rate, as the paper describes it: "
+        f"{figure(following).mean:.3g}, with {following.moments()}."
+    )
+
+
+def _thresholds(runs: dict[str, StrategyRuns]) -> str:
+    """What the incremental strategy's best thresholds cost."""
+    best, usual = runs[INCREMENTAL], runs[USUAL]
+    return (
+        f"The incremental strategy is shown with the thresholds with which it loses least, {best.setup}: they keep "
+        f"{best.units().mean:.3g} units, AUTOSCALE+ has {runs[AUTOSCALE].units().mean:.3g}. With {usual.setup} it has "
+        f"{usual.units().mean:.3g} and loses {usual.loss().mean:.3g} %."
     )
 
 
@@ -115,10 +125,11 @@ def _sensitive_erratic(runs: dict[str, StrategyRuns]) -> tuple[Claim, ...]:
 
 
 def _opinion_progressive(runs: dict[str, StrategyRuns]) -> tuple[Claim, ...]:
+    thresholds = _thresholds(runs)
     return (
-        _lowest("loss", StrategyRuns.loss, runs, AUTOSCALE, _few_restarts(runs, StrategyRuns.loss)),
+        _lowest("loss", StrategyRuns.loss, runs, AUTOSCALE, f"{_few_restarts(runs, StrategyRuns.loss)} {thresholds}"),
         _lowest("latency", StrategyRuns.latency_s, runs, AUTOSCALE, _few_restarts(runs, StrategyRuns.latency_s)),
-        _highest("number of units", StrategyRuns.units, runs, AUTOSCALE),
+        _highest("number of units", StrategyRuns.units, runs, AUTOSCALE, thresholds),
     )
 
 

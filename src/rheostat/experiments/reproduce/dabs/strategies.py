@@ -25,6 +25,9 @@ _LEVELS = (2, 8, 24)
 FOLLOWING = f"{LEARNED}, {_LEVELS[-1]} levels"
 """Always shown as well: it follows the rate, as the paper describes it."""
 
+USUAL = f"{INCREMENTAL}, {_THRESHOLDS[0][1]:.0%} to {_THRESHOLDS[0][0]:.0%}"
+"""Always shown as well: it does not over-provision."""
+
 
 @dataclass(frozen=True)
 class Setup:

@@ -8,7 +8,7 @@ from rheostat.experiments.reproduce.pasps.applications import TWITTER, WIDE, Pas
 from rheostat.experiments.reproduce.pasps.loads import recorded
 from rheostat.experiments.reproduce.pasps.metrics import Metrics, Printed, columns, metrics_of, rows
 from rheostat.experiments.reproduce.pasps.pictures import draw_systems
-from rheostat.experiments.reproduce.pasps.predictors import PREDICTORS
+from rheostat.experiments.reproduce.pasps.predictors import OTHERS, PREDICTORS
 from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
 from rheostat.experiments.reproduce.sweep import Case, sweep
 from rheostat.experiments.result import Result
@@ -18,6 +18,8 @@ _PRINTED = 4
 
 RESTART = "10s"
 """How long Storm is stopped by a change of degree; the paper does not state it."""
+
+_SCALED = "ANN, scaled"
 
 TABLE_3 = {
     "PA-SPS": (0.475, 0.071, 1.000, 355.490),
@@ -170,9 +172,11 @@ def table_4(effort: Effort, progress: Progress) -> ReproductionResult:
 
 
 def table_5(effort: Effort, progress: Progress) -> ReproductionResult:
-    cases = {"PA-SPS": pa_sps(WIDE, effort), "r = 5": fixed(WIDE, effort, 5)}
-    found = _found(WIDE, sweep(cases, effort, progress))
-    ours, five = found.values()
+    scaled = Case(WIDE.scenario(effort), "pa-sps", {"predictor": OTHERS[_SCALED], "plan_for": "mean", "keep": 0})
+    cases = {"PA-SPS": pa_sps(WIDE, effort), "r = 5": fixed(WIDE, effort, 5), f"PA-SPS, {_SCALED}": scaled}
+    results = sweep(cases, effort, progress)
+    found = _found(WIDE, results)
+    ours, five, other = found.values()
     return _outcome(
         WIDE,
         effort,
@@ -184,7 +188,14 @@ def table_5(effort: Effort, progress: Progress) -> ReproductionResult:
             f"{ours.saved.mean:.3f}",
             why="The network as published overestimates this input, and that costs replicas.",
         ),
-        Claim("PA-SPS processes all events", ours.processed.mean > 0.995, f"{ours.processed.mean:.4f}"),
+        Claim(
+            "PA-SPS processes all events",
+            ours.processed.mean > 0.995,
+            f"{ours.processed.mean:.4f}",
+            why=f"{_lost(results['PA-SPS']):.4f} are lost, the others still wait when the run ends: the network as "
+            "published underestimates the last rise. With scaled samples (last row) "
+            f"{other.processed.mean:.4f} are processed.",
+        ),
         Claim(
             "five replicas have a lower latency than PA-SPS",
             five.latency_ms.mean < ours.latency_ms.mean,
@@ -220,6 +231,11 @@ def _outcome(
 def _late(results: Sequence[Result]) -> float:
     """The share of events that took longer than t_out."""
     return sum(result.late for result in results) / sum(result.arrived for result in results)
+
+
+def _lost(results: Sequence[Result]) -> float:
+    """The share of events that found a full queue."""
+    return sum(result.lost for result in results) / sum(result.arrived for result in results)
 
 
 def _both(one: float, other: float) -> str:

@@ -8,7 +8,7 @@ from rheostat.experiments.scenario import Scenario
 
 NODES, SLOTS, CORES = 14, 4, 2
 NODE_HOP_MS, PROCESS_HOP_MS = 2.8, 0.2
-NODE_COST_MS, PROCESS_COST_MS = 0.26, 0.1
+NODE_COST_MS, PROCESS_COST_MS = 0.13, 0.05
 MEMORY = 0.15
 IO_MS, NODE_IO_MS = 0.33, 0.03
 """I/O of a node for each record, and for one from another node in addition."""
@@ -18,7 +18,6 @@ LIGHT_IO_MS = 0.1
 
 CLUSTER: dict[str, Any] = {
     "nodes": [{"name": f"node-{number}", "slots": SLOTS, "cores": CORES} for number in range(1, NODES + 1)],
-    "node_hop": f"{NODE_HOP_MS}ms",
     "process_hop": f"{PROCESS_HOP_MS}ms",
     "node_cost": f"{NODE_COST_MS}ms",
     "process_cost": f"{PROCESS_COST_MS}ms",
@@ -42,15 +41,23 @@ class RaStreamApplication:
         changed = (each | {"executors": tasks} if each["name"] == operator else each for each in self.operators)
         return replace(self, operators=tuple(changed))
 
-    def scenario(self, load: Any, duration_s: float, period: str = "1s", io_ms: float = IO_MS) -> Scenario:
-        """The application under `load`, a rate or a shape; a record needs `io_ms` of a node's I/O at each operator."""
+    def scenario(
+        self,
+        load: Any,
+        duration_s: float,
+        period: str = "1s",
+        io_ms: float = IO_MS,
+        node_hop_ms: float = NODE_HOP_MS,
+    ) -> Scenario:
+        """The application under `load`, a rate or a shape; a record needs `io_ms` of a node's I/O at each operator, and
+        `node_hop_ms` from node to node."""
         return scenario_of(
             name=self.name,
             duration=duration_s,
             period=period,
             source=[{"name": "input", "load": load, "keys": {"uniform": KEYS}}],
             operator=[operator | {"io": f"{io_ms}ms"} for operator in self.operators],
-            cluster=CLUSTER,
+            cluster=CLUSTER | {"node_hop": f"{node_hop_ms}ms"},
         )
 
 
@@ -70,25 +77,27 @@ def _operator(name: str, inputs: str, tasks: int, service_ms: float, **more: Any
 WORD_COUNT = RaStreamApplication(
     "word count",
     (
-        _operator("read", "input", 4, 0.2),
-        _operator("split", "read", 6, 0.4),
-        _operator("count", "split", 6, 0.25, key="word", substreams=60),
-        _operator("output", "count", 4, 0.15),
+        _operator("read", "input", 5, 0.1),
+        _operator("split", "read", 5, 0.2),
+        _operator("count", "split", 5, 0.125, key="word", substreams=60),
+        _operator("output", "count", 5, 0.075),
     ),
 )
-WIDER_WORD_COUNT = WORD_COUNT.with_tasks("read", 6).with_tasks("output", 6)
-"""With more tasks where one has most records."""
+UNEVEN_WORD_COUNT = (
+    WORD_COUNT.with_tasks("read", 4).with_tasks("split", 6).with_tasks("count", 6).with_tasks("output", 4)
+)
+"""The same number of tasks, in the proportions of the paper's figure 2."""
 
 DEBS = RaStreamApplication(
     "DEBS 2024",
     (
-        _operator("read", "input", 4, 0.2),
-        _operator("filter", "read", 4, 0.25, selectivity=0.9),
-        _operator("detect", "filter", 5, 0.45, outputs={"events": 1.0, "suspects": 0.4}),
-        _operator("aggregate", "detect.events", 4, 0.35, selectivity=0.5, key="drive", substreams=60),
-        _operator("store", "aggregate", 2, 0.3),
-        _operator("anomaly", "detect.suspects", 3, 0.5, selectivity=0.3),
-        _operator("alert", "anomaly", 1, 0.3),
+        _operator("read", "input", 5, 0.1),
+        _operator("filter", "read", 5, 0.125, selectivity=0.9),
+        _operator("detect", "filter", 5, 0.225, outputs={"events": 1.0, "suspects": 0.4}),
+        _operator("aggregate", "detect.events", 5, 0.175, selectivity=0.5, key="drive", substreams=60),
+        _operator("store", "aggregate", 3, 0.15),
+        _operator("anomaly", "detect.suspects", 3, 0.25, selectivity=0.3),
+        _operator("alert", "anomaly", 1, 0.15),
     ),
 )
 APPLICATIONS = (WORD_COUNT, DEBS)

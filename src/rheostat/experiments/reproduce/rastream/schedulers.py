@@ -10,8 +10,6 @@ RA_STREAM, SP_ANT, EVEN = "Ra-Stream", "SP-Ant", "EvenScheduler"
 STRATEGIES = (RA_STREAM, SP_ANT, EVEN)
 COLOURS = {RA_STREAM: "tab:blue", SP_ANT: "tab:orange", EVEN: "tab:green"}
 FRAME_S = 30
-_RESERVE = 0.12
-"""Ra-Stream's, for records that follow a task to another node."""
 
 
 def case(scenario: Scenario, strategy: str, **options: Any) -> Case:
@@ -25,7 +23,6 @@ def case(scenario: Scenario, strategy: str, **options: Any) -> Case:
         "process_cost": f"{PROCESS_HOP_MS}ms",
         "node_cost": f"{NODE_HOP_MS}ms",
         **WORKERS,
-        "reserve": _RESERVE,
         **options,
     }
     return Case(scenario, "ra-stream", settings)
