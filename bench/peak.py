@@ -3,8 +3,9 @@
 Run with `python -m bench.peak`. A stateless operator whose cost is emulated by sleeping, under a load that jumps to a
 multiple for a third of each minute. `pa-sps` forecasts the peaks after it has seen two periods, and starts executors
 early enough; `psps` is the same policy without forecasts, and `threshold` follows utilisation: both have warm standby
-executors instead, which are active from the next batch. `rheostat` has its defaults. All run one after the other with the same load and budget;
-standby executors cost as much as others. The score is over the whole run, and over the time after the second peak.
+executors instead, which are active from the next batch. `rheostat` has its defaults. All run one after the other with
+the same load and budget; standby executors cost as much as others. The score is over the whole run, and over the time
+after the second peak.
 """
 
 import argparse
