@@ -76,6 +76,10 @@ class Trial:
         print(f"{what:24} {applied_s:9.2f} s {effect_s:9.2f} s {self._batch() - first_batch:7d} batches", flush=True)
         await_(lambda: self.state.book.is_settled)
 
+    def present(self) -> int:
+        """Executors that Spark has, standbys among them."""
+        return sum(member.executor is not None for member in self.state.book.members())
+
     def batch_s(self) -> float:
         """The median duration of the last batches."""
         durations = sorted(progress["batchDuration"] for progress in self.query.recentProgress[-20:])
@@ -139,7 +143,7 @@ def measure(trial: Trial, app_id: str) -> None:
     trial.time("removal", Scale(pool="count", executors=2, reason="bench"))
     trial.plan = without_standby(trial.plan)
     trial.reconciler.follow(trial.plan)
-    await_(lambda: trial.reconciler.reached(trial.plan) and trial.state.book.is_settled)
+    await_(lambda: trial.present() == 2 and trial.state.book.is_settled)
     trial.time("new executor", Scale(pool="count", executors=3, reason="bench"))
     trial.time_loss(app_id)
     print(f"\nmedian batch: {trial.batch_s():.2f} s")

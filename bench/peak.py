@@ -3,8 +3,9 @@
 Run with `python -m bench.peak`. A stateless operator whose cost is emulated by sleeping, under a load that jumps to a
 multiple for a third of each minute. `pa-sps` forecasts the peaks after it has seen two periods, and starts executors
 early enough; `psps` is the same policy without forecasts, and `threshold` follows utilisation: both have warm standby
-executors instead, which are active from the next batch. All run one after the other with the same load and budget;
-standby executors cost as much as others. The score is over the whole run, and over the time after the second peak.
+executors instead, which are active from the next batch. `rheostat` has its defaults. All run one after the other with
+the same load and budget; standby executors cost as much as others. The score is over the whole run, and over the time
+after the second peak.
 """
 
 import argparse
@@ -35,6 +36,7 @@ TIMES: dict[str, Any] = {"td": "6s", "sample": f"{SAMPLE_S}s", "window": round(2
 HEADROOM = 0.43
 """A batch has over a second of overhead: to stay within 5 s, executors may be used to 0.7."""
 CONTENDERS = {
+    "rheostat": Contender("rheostat", {}),
     "pa-sps": Contender("pa-sps", {"predictor": "seasonal-naive", "headroom": HEADROOM, **TIMES}),
     "psps": Contender("psps", {"headroom": HEADROOM, **TIMES}, STANDBY),
     "threshold": Contender("threshold", {}, STANDBY),
@@ -72,7 +74,9 @@ def recurring(peaks: int) -> Step:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--contenders", nargs="+", default=["pa-sps", "psps", "threshold"], choices=CONTENDERS)
+    parser.add_argument(
+        "--contenders", nargs="+", default=["rheostat", "pa-sps", "psps", "threshold"], choices=CONTENDERS
+    )
     parser.add_argument("--sla", default="5s/10s")
     parser.add_argument("--peaks", type=int, default=4)
     arguments = parser.parse_args()

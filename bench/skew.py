@@ -2,8 +2,8 @@
 
 Run with `python -m bench.skew`. A keyed operator whose cost is emulated by sleeping. Most of the load always falls on
 the initial substreams of one executor, in every phase of another one. There are enough executors in total; the load
-only has to be balanced better. `streamswitch`, `drs` and `drs-lb` run one after the other with the same load and
-budget.
+only has to be balanced better. `rheostat`, `streamswitch`, `drs` and `drs-lb` run one after the other with the same
+load and budget.
 """
 
 import argparse
@@ -35,7 +35,7 @@ HOT_SHARE = 0.6
 PHASE_S = 50.0
 OBSERVE_ONLY_S = 16.0
 """Until then no action is allowed: all measurements are from the low rate of the warm-up."""
-POLICIES: dict[str, dict[str, Any]] = {"streamswitch": {}, "drs": {}, "drs-lb": {}}
+POLICIES: dict[str, dict[str, Any]] = {"rheostat": {}, "streamswitch": {}, "drs": {}, "drs-lb": {}}
 
 
 def keyed(folder: Path) -> Topology:

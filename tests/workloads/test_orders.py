@@ -99,8 +99,10 @@ def test_a_book_in_state_is_the_same_however_often_it_is_written_and_read(entere
         maps = StateMap(levels), StateMap(accounts)
         batch = Book("S1", *map(list, prices), *maps)
         events += [event for order in numbered[start : start + every] for event in batch.enter(order)]
+        unwritten = [dict(each) for each in maps]
         for each in maps:
             each.write_back()
+        assert unwritten == [levels.content, accounts.content]
         prices = batch.bids, batch.asks
     assert events == naive(numbered)
 
@@ -113,6 +115,9 @@ class MapState:
 
     def getValue(self, key):
         return self.content.get(key)
+
+    def keys(self):
+        return iter(list(self.content))
 
     def containsKey(self, key):
         return key in self.content

@@ -189,10 +189,11 @@ class StateMap(MutableMapping[Key, Value]):
         self[key] = None
 
     def __iter__(self) -> Iterator[Key]:
-        raise NotImplementedError("only single keys are read")
+        yield from [key for key, value in self._known.items() if value is not None]
+        yield from (key for key in self._state.keys() if key not in self._known)  # noqa: SIM118  (Spark's state is no dict)
 
     def __len__(self) -> int:
-        raise NotImplementedError("only single keys are read")
+        return sum(1 for _ in self)
 
 
 def generate(seed: int) -> MakeRecord:

@@ -208,6 +208,23 @@ def test_the_best_setting_of_the_grid_is_found_on_other_seeds(folder: Path, monk
     }
 
 
+def test_settings_are_tried_on_the_simulator_only_and_the_best_one_runs_on_the_plant(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_small(folder, peak=110)
+    monkeypatch.setattr(tuning, "GRIDS", {"static": [{"executors": 1}, {"executors": 3}, {"executors": 4}]})
+    ran: list[tuple[dict[str, Any], str]] = []
+
+    def run(scenario: Any, policy: str, options: dict[str, Any], **settings: Any) -> Any:
+        ran.append((options, settings["setting"]))
+        return run_on_simulator(scenario, policy, options, **settings)
+
+    fake = plants.ComparedPlant(run, parallel=False, references=False)
+    monkeypatch.setitem(plants.PLANTS, "spark", fake)  # type: ignore[arg-type]
+    compare(request_for(folder, "static", plant="spark", tuned=True, seeds=(0,)))
+    assert ran == [({}, "default"), ({"executors": 3}, "tuned")]
+
+
 def test_on_another_plant_jobs_run_here_one_by_one_without_references(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,7 +102,7 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float, dashboard: 
                     plan=Plan.initial(topology),
                     directory=folder / "run",
                     on=SparkTarget(cluster=cluster, settings=FAST_START_SETTINGS),
-                    loop=LoopOptions(PERIOD_S, cooldown="6s"),
+                    loop=LoopOptions(PERIOD_S),
                     listeners=watch(history, sla, console),
                     dashboard=dashboard,
                 )

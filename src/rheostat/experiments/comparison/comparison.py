@@ -174,7 +174,7 @@ class _DefaultJobs:
                 continue
             self.groups.append(_group(self.chosen, request, policy, DEFAULT, {}))
             if request.tuned:
-                self.candidates.append(tuning_jobs(self.chosen, policy, request.plant))
+                self.candidates.append(tuning_jobs(self.chosen, policy))
 
     @property
     def jobs(self) -> list[Job]:

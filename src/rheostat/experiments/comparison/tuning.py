@@ -1,7 +1,7 @@
 """Tuning: the best setting of a policy for a scenario, from a documented grid, on seeds that are used for nothing else.
 
 The best is the cheapest of those that meet the SLA in 99 % of the windows; if none does, that with the most windows.
-The default setting takes part.
+The default setting takes part. Settings are tried on the simulator, also for runs on Spark, where each takes minutes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +13,7 @@ from rheostat.experiments.comparison.compared_run import ComparedRun
 from rheostat.experiments.comparison.jobs import PolicyJob
 from rheostat.experiments.comparison.policy_choice import is_usable
 from rheostat.experiments.comparison.scenario_choice import ChosenScenario
+from rheostat.experiments.comparison.simulated_run import SIM
 from rheostat.experiments.comparison.tuning_grids import GRIDS, TUNING_SEEDS
 from rheostat.sla import Goal
 
@@ -28,15 +29,15 @@ def candidates(goal: Goal, policy: str) -> list[Options]:
     return found
 
 
-def tuning_jobs(chosen: ChosenScenario, policy: str, plant: str) -> list[tuple[Options, list[PolicyJob]]]:
+def tuning_jobs(chosen: ChosenScenario, policy: str) -> list[tuple[Options, list[PolicyJob]]]:
     """The runs of each candidate; none if there is no choice."""
     tried = candidates(chosen.scenario.goal, policy)
-    return [(options, _jobs(chosen, policy, plant, options)) for options in tried] if len(tried) > 1 else []
+    return [(options, _jobs(chosen, policy, options)) for options in tried] if len(tried) > 1 else []
 
 
-def _jobs(chosen: ChosenScenario, policy: str, plant: str, options: Options) -> list[PolicyJob]:
+def _jobs(chosen: ChosenScenario, policy: str, options: Options) -> list[PolicyJob]:
     return [
-        PolicyJob(chosen=chosen, policy=policy, setting="tuning", seed=seed, plant=plant, options=options)
+        PolicyJob(chosen=chosen, policy=policy, setting="tuning", seed=seed, plant=SIM, options=options)
         for seed in TUNING_SEEDS
     ]
 

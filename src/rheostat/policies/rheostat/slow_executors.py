@@ -1,8 +1,9 @@
 """Slow executors: those whose records take much longer than those of the others in the pool."""
 
 import math
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 
 from rheostat.snapshot import ExecutorState
@@ -13,25 +14,34 @@ _SLOW = 1.5
 _ERRORS = 3.0
 """Standard errors by which it has to be slower than `_SLOW`, with service times that vary as exponential ones do."""
 
-_KEPT = 0.7
-"""The weight of what an executor did before when it has done more."""
-
-_LEAST_RECORDS = 20.0
-_LEAST_READINGS = 4
-"""Readings of an executor before it is compared: while one starts, it and those beside it are slow for a while."""
+_LEAST_RECORDS = 20
+_READINGS = 4
+"""The last readings of an executor are compared, so that it is seen when it becomes slow, and none before there are as
+many: while one starts, it and those beside it are slow for a while."""
 
 
 @dataclass(slots=True)
 class _Done:
     completed: int
     busy_s: float
-    records: float = 0.0
-    work_s: float = 0.0
-    readings: int = 0
+    recent: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=_READINGS))
+
+    def update(self, completed: int, busy_s: float) -> None:
+        if completed > self.completed:
+            self.recent.append((completed - self.completed, busy_s - self.busy_s))
+            self.completed, self.busy_s = completed, busy_s
+
+    @property
+    def records(self) -> int:
+        return sum(records for records, _ in self.recent)
+
+    @property
+    def record_s(self) -> float:
+        return sum(work_s for _, work_s in self.recent) / self.records
 
     @property
     def is_known(self) -> bool:
-        return self.records >= _LEAST_RECORDS and self.readings >= _LEAST_READINGS
+        return self.records >= _LEAST_RECORDS and len(self.recent) == _READINGS
 
 
 class SlowExecutors:
@@ -50,20 +60,12 @@ class SlowExecutors:
             done = known.get(state.id)
             if done is None or state.completed < done.completed or state.busy_s < done.busy_s:
                 done = _Done(state.completed, state.busy_s)
-            elif state.completed > done.completed:
-                records, work_s = state.completed - done.completed, state.busy_s - done.busy_s
-                done = _Done(
-                    state.completed,
-                    state.busy_s,
-                    _KEPT * done.records + records,
-                    _KEPT * done.work_s + work_s,
-                    done.readings + 1,
-                )
+            done.update(state.completed, state.busy_s)
             self._done[state.id] = done
 
     def slowest(self) -> tuple[int, float] | None:
         """The slowest executor and how many times as long as the others it takes; None if none is slow for sure."""
-        times_s = {e: done.work_s / done.records for e, done in self._done.items() if done.is_known}
+        times_s = {e: done.record_s for e, done in self._done.items() if done.is_known}
         if len(times_s) < 2:
             return None
         slowest = max(times_s, key=times_s.__getitem__)

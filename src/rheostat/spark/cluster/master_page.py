@@ -44,12 +44,15 @@ class MasterPage(msgspec.Struct, frozen=True):
         return min(offering, key=lambda worker: worker.state != "ALIVE", default=None)
 
 
+_decode_page = msgspec.json.Decoder(MasterPage).decode
+
+
 def read_master_page(web_url: str, timeout_s: float = _TIMEOUT_S) -> MasterPage | None:
     """The page, or None if no master answers at `web_url` within `timeout_s`."""
     # Requests to this machine must not go through a proxy that the environment names.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"{web_url}/json/", timeout=timeout_s) as answer:
-            return msgspec.json.decode(answer.read(), type=MasterPage)
+            return _decode_page(answer.read())
     except (urllib.error.URLError, OSError, msgspec.DecodeError):
         return None

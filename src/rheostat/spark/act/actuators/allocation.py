@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 from rheostat.errors import PlantError
 from rheostat.spark.state.executor_book import SparkExecutor
 
+_decode_executors = msgspec.json.Decoder(list[SparkExecutor]).decode
+
 
 class AllocationClient:
     """The executors of one application. Raises `PlantError` where the session cannot allocate (`local`, Connect)."""
@@ -34,9 +36,7 @@ class AllocationClient:
 
     def executors(self) -> tuple[SparkExecutor, ...]:
         """The registered executors, oldest first, without those that were killed: Spark lists them for some seconds."""
-        listed = msgspec.json.decode(
-            self._mapper.writeValueAsString(self._store.executorList(True)), type=list[SparkExecutor]
-        )
+        listed = _decode_executors(self._mapper.writeValueAsString(self._store.executorList(True)))
         self._killed &= {each.id for each in listed}
         present = (each for each in listed if each.id != "driver" and each.id not in self._killed)
         return tuple(sorted(present, key=lambda each: int(each.id)))
