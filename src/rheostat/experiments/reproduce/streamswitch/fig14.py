@@ -22,6 +22,9 @@ _MOVE_S = 0.3
 _WAVES = ((10e3, 90.0), (20e3, 90.0), (30e3, 90.0), (30e3, 80.0), (30e3, 70.0))
 """Amplitude and period."""
 
+_FASTER = (30e3, 60.0)
+"""Faster than in the paper."""
+
 _DELAYS_S = (0.0, 0.25, 0.5, 1.0, 2.0)
 Found = Mapping[Any, Sequence[Result]]
 _COLUMNS = ("success (%)", "executors", "events", "seconds per event", "time in switching (%)")
@@ -29,18 +32,20 @@ _COLUMNS = ("success (%)", "executors", "events", "seconds per event", "time in 
 
 def burstier(effort: Effort, progress: Progress) -> ReproductionResult:
     """Figure 14."""
-    found = sweep({wave: _case(*wave, effort) for wave in _WAVES}, effort, progress)
-    first, last = found[_WAVES[0]], found[_WAVES[-1]]
+    simulated = sweep({wave: _case(*wave, effort) for wave in (*_WAVES, _FASTER)}, effort, progress)
+    found = {wave: simulated[wave] for wave in _WAVES}
+    first, last, beyond = (simulated[wave] for wave in (_WAVES[0], _WAVES[-1], _FASTER))
     return ReproductionResult(
         columns=("amplitude (/s)", "period (s)", *_COLUMNS, "paper: success, events"),
-        rows=tuple((*wave, *_figures(found[wave]), _PAPER_WAVES.get(wave, "")) for wave in _WAVES),
+        rows=tuple((*wave, *_figures(results), _PAPER_WAVES.get(wave, "")) for wave, results in simulated.items()),
         claims=(
             _falls(found, _WAVES, "the success rate falls as the load becomes burstier"),
             Claim(
                 "it falls below 80 %",
                 success(last).mean < 80,
                 f"{success(last).mean:.1f} %",
-                why=_little_before_the_barrier(last),
+                why=f"The limit is a little further here: with a period of {_FASTER[1]:g} s (last row) it is "
+                f"{success(beyond).mean:.1f} %.",
             ),
             Claim(
                 "more executors are used",
