@@ -97,6 +97,12 @@ _UNSEEN_BACKLOG = (
 )
 
 
+_BUSY_AFTER_RESTARTS = (
+    "The backlog that a restart leaves keeps its executors busy, and it adds more; the rows without restarts show what "
+    "it needs otherwise."
+)
+
+
 def _insensitive_progressive(runs: dict[str, StrategyRuns]) -> tuple[Claim, ...]:
     return (
         _lowest("loss", StrategyRuns.loss, runs, AUTOSCALE, _few_restarts(runs, StrategyRuns.loss)),
@@ -129,7 +135,7 @@ def _opinion_progressive(runs: dict[str, StrategyRuns]) -> tuple[Claim, ...]:
     return (
         _lowest("loss", StrategyRuns.loss, runs, AUTOSCALE, f"{_few_restarts(runs, StrategyRuns.loss)} {thresholds}"),
         _lowest("latency", StrategyRuns.latency_s, runs, AUTOSCALE, _few_restarts(runs, StrategyRuns.latency_s)),
-        _highest("number of units", StrategyRuns.units, runs, AUTOSCALE, thresholds),
+        _highest("number of units", StrategyRuns.units, runs, AUTOSCALE, f"{thresholds} {_BUSY_AFTER_RESTARTS}"),
     )
 
 
