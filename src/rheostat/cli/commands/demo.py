@@ -78,7 +78,7 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float, dashboard: 
 
     part_s = duration_s / 9
     load = Progressive(15, 90, 2 * part_s, 3 * part_s, part_s, start=part_s)
-    load_and_spike = load + Spike(1, 60, 4.5 * part_s, part_s / 2) + Constant(0)
+    load_and_spike = load + Spike(1, 35, 4.5 * part_s, part_s / 2) + Constant(0)
     history = RunHistory()
     with ExitStack() as stack:
         folder = Path(
