@@ -46,6 +46,33 @@ def test_a_few_readings_do_not_make_an_executor_slow():
     assert pool_with([0.02, 0.06, 0.02, 0.02], 5, np.random.default_rng(1), each=200).slowest() is not None
 
 
+def test_an_executor_that_was_slow_only_when_it_started_is_not_slow():
+    found, completed, busy_s = SlowExecutors(), [0] * 4, [0.0] * 4
+    for turn in range(12):
+        for number in range(4):
+            completed[number] += 60 if turn < 3 else 5
+            busy_s[number] += (60 if turn < 3 else 5) * (0.06 if number == 1 and turn < 3 else 0.02)
+        pool = [
+            ExecutorState("work", n, ExecutorPhase.ACTIVE, completed=completed[n], busy_s=busy_s[n]) for n in range(4)
+        ]
+        found.update(pool)
+        assert found.slowest() is None
+
+
+def test_an_executor_that_becomes_slow_is_found_within_four_readings():
+    found, completed, busy_s, seen = SlowExecutors(), [0] * 4, [0.0] * 4, []
+    for turn in range(30):
+        for number in range(4):
+            completed[number] += 80
+            busy_s[number] += 80 * (0.04 if number == 1 and turn >= 20 else 0.02)
+        pool = [
+            ExecutorState("work", n, ExecutorPhase.ACTIVE, completed=completed[n], busy_s=busy_s[n]) for n in range(4)
+        ]
+        found.update(pool)
+        seen += [turn] if found.slowest() else []
+    assert seen[0] in range(20, 24)
+
+
 def test_one_executor_alone_cannot_be_compared():
     assert pool_with([0.02], 5, np.random.default_rng(1)).slowest() is None
 

@@ -14,21 +14,27 @@ _SLOW = 1.5
 _ERRORS = 3.0
 """Standard errors by which it has to be slower than `_SLOW`, with service times that vary as exponential ones do."""
 
-_LEAST_RECORDS = 20
+_COLD = 2
+"""The first readings of an executor do not count: it is slow for a while when it has started."""
+
 _READINGS = 4
-"""The last readings of an executor are compared, so that it is seen when it becomes slow, and none before there are as
-many: while one starts, it and those beside it are slow for a while."""
+"""The last readings of an executor are compared, so that it is seen when it becomes slow."""
+
+_LEAST_READINGS, _LEAST_RECORDS = 2, 20
 
 
 @dataclass(slots=True)
 class _Done:
     completed: int
     busy_s: float
+    readings: int = 0
     recent: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=_READINGS))
 
     def update(self, completed: int, busy_s: float) -> None:
         if completed > self.completed:
-            self.recent.append((completed - self.completed, busy_s - self.busy_s))
+            self.readings += 1
+            if self.readings > _COLD:
+                self.recent.append((completed - self.completed, busy_s - self.busy_s))
             self.completed, self.busy_s = completed, busy_s
 
     @property
@@ -41,7 +47,7 @@ class _Done:
 
     @property
     def is_known(self) -> bool:
-        return self.records >= _LEAST_RECORDS and len(self.recent) == _READINGS
+        return self.records >= _LEAST_RECORDS and len(self.recent) >= _LEAST_READINGS
 
 
 class SlowExecutors:
