@@ -145,27 +145,26 @@ def _toml(content: Mapping[str, Any]) -> Iterator[str]:
     tables = {name: value for name, value in content.items() if isinstance(value, dict) or _is_tables(value)}
     for name, value in content.items():
         if name not in tables:
-            yield f"{name} = {toml_value(value)}"
+            yield f"{name} = {_value(value)}"
     for name, value in tables.items():
         for table in [value] if isinstance(value, dict) else value:
             yield ""
             yield f"[{name}]" if isinstance(value, dict) else f"[[{name}]]"
-            yield from (f"{key} = {toml_value(each)}" for key, each in table.items())
+            yield from (f"{key} = {_value(each)}" for key, each in table.items())
 
 
 def _is_tables(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
 
 
-def toml_value(value: Any) -> str:
-    """As it is written in a scenario file, in one line."""
+def _value(value: Any) -> str:
     match value:
         case bool():
             return str(value).lower()
         case dict():
-            return "{ " + ", ".join(f"{_key(key)} = {toml_value(each)}" for key, each in value.items()) + " }"
+            return "{ " + ", ".join(f"{_key(key)} = {_value(each)}" for key, each in value.items()) + " }"
         case list() | tuple():
-            return "[" + ", ".join(map(toml_value, value)) + "]"
+            return "[" + ", ".join(map(_value, value)) + "]"
         case str():
             return json.dumps(value, ensure_ascii=False)
     return str(value)
