@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import msgspec
 import numpy as np
 import pytest
 from placement_observations import CHAIN, Cluster, run
@@ -96,6 +97,38 @@ def test_after_a_change_of_the_rate_it_waits_for_a_whole_frame_of_the_new_one():
     acts, _ = run(policy, cluster, 40)
     assert len(acts) == 1
     assert 40.0 <= acts[0][0] <= 46.0
+
+
+class RecordsFollowMoves(Cluster):
+    """An executor that was moved last gets most of its operator's records: no placement is right for long."""
+
+    moved = frozenset()
+
+    def obey(self, decisions):
+        places = [decision for decision in decisions if isinstance(decision, Place)]
+        if places:
+            self.moved = frozenset((place.pool, number) for place in places for number in place.locations)
+        super().obey(decisions)
+
+    def _executor(self, pool, number):
+        numbers = self.plan.pools[pool].executors
+        weights = {each: 4.0 if (pool, each) in self.moved else 1.0 for each in numbers}
+        even, share = super()._executor(pool, number), weights[number] / sum(weights.values())
+        self.done[pool, number] = self.done.get((pool, number), 0.0) + self.rate * share
+        records = int(self.done[pool, number])
+        return msgspec.structs.replace(even, arrived=records, completed=records, busy_s=records * self.work_s)
+
+    def __init__(self, **more):
+        super().__init__(**more)
+        self.done = {}
+
+
+def test_moves_that_do_not_help_become_rarer():
+    acts, decisions = run(ra_stream(), RecordsFollowMoves(rate=220.0, executors=4), 600)
+    gaps = np.diff([time_s for time_s, _ in acts])
+    assert 3 <= len(acts) <= 7
+    assert (gaps[1:] >= 1.8 * gaps[:-1]).all()
+    assert "as after the last placement for this load: wait " in decisions[0].reason
 
 
 def test_equal_observations_give_equal_decisions():

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rheostat.decision import Decision, Hold, Location, Place
+from rheostat.duration import human
 from rheostat.errors import ConfigError, InfeasibleError
 from rheostat.names import PoolName
 from rheostat.placement import Placement, algorithm, ra_stream
@@ -72,7 +73,11 @@ class RaStream(Policy[RaStreamOptions]):
             return [], "every node is within its limits and the rate has not changed: keep the placement"
         if self._trigger.load_changed(self._monitor) and not self._steady():
             return [], f"{why}: wait for a whole frame at the new rate"
-        return self._plan(measured, why)
+        time_s = observation.snapshot.time_s
+        wait_s = self._trigger.wait_s(measured.members, self._monitor, time_s)
+        if wait_s > 0:
+            return [], f"{why}, as after the last placement for this load: wait {human(wait_s)} before the next one"
+        return self._plan(measured, why, time_s)
 
     def _steady(self) -> bool:
         """Whether the whole frame has the newest rate; it starts again if not."""
@@ -82,8 +87,8 @@ class RaStream(Policy[RaStreamOptions]):
         self._monitor.restart()
         return False
 
-    def _plan(self, measured: MeasuredPlacement, why: str) -> tuple[list[Place], str]:
-        self._trigger.planned(measured.now, measured.members, self._monitor)
+    def _plan(self, measured: MeasuredPlacement, why: str, time_s: float) -> tuple[list[Place], str]:
+        self._trigger.planned(measured.now, measured.members, self._monitor, time_s)
         try:
             then = self._found(measured)
         except InfeasibleError as error:
@@ -91,7 +96,7 @@ class RaStream(Policy[RaStreamOptions]):
         verdict = judge(measured.now, then, self.options)
         if not verdict.go and self.options.algorithm == "ra-stream":
             return [], f"{why}, but {verdict.why}: keep the placement"
-        self._trigger.planned(then, measured.members, self._monitor)
+        self._trigger.placed(then)
         self._monitor.restart()
         return _decisions(measured, then, f"{why}: move executors, {verdict.why}"), why
 

@@ -11,6 +11,9 @@ class Trigger:
     def __init__(self, options: RaStreamOptions) -> None:
         self._limits = options.limits
         self._change = options.rate_change
+        self._frame_s = options.frame_s
+        self._repeats = 0
+        self._again_s = 0.0
         self._rate: float | None = None
         self._executors: tuple[object, ...] | None = None
         self._troubled: frozenset[str] = frozenset()
@@ -34,11 +37,27 @@ class Trigger:
         limits = f"[{self._limits.under:.0%}, {self._limits.over:.0%}]"
         return f"{', '.join(sorted(troubled))} left {limits}" if troubled else None
 
-    def planned(self, now: Placement, executors: tuple[object, ...], monitor: FrameMonitor) -> None:
+    def wait_s(self, executors: tuple[object, ...], monitor: FrameMonitor, time_s: float) -> float:
+        """How long to wait with the next placement for the same load and executors; 0 where these have changed.
+
+        Records follow executors, so that a placement may not bring what it promised. After each further one for the
+        same load the wait doubles, and moves that do not help end.
+        """
+        unchanged = executors == self._executors and not self.load_changed(monitor)
+        return max(0.0, self._again_s - time_s) if unchanged else 0.0
+
+    def planned(self, now: Placement, executors: tuple[object, ...], monitor: FrameMonitor, time_s: float) -> None:
         """A placement was computed for the load of this frame, whether it is used or not."""
+        repeated = executors == self._executors and not self.load_changed(monitor)
+        self._repeats = self._repeats + 1 if repeated else 0
+        self._again_s = time_s + self._frame_s * 2**self._repeats
         self._rate = monitor.external_rate
         self._executors = executors
         self._troubled = self._outside(now)
+
+    def placed(self, then: Placement) -> None:
+        """The placement that was computed is used: its nodes outside the limits are not to be planned for again."""
+        self._troubled = self._outside(then)
 
     def _outside(self, now: Placement) -> frozenset[str]:
         """The nodes in use with a utilisation outside [T_under, T_over]: R, or the busiest resource if that is more."""
