@@ -378,6 +378,33 @@ def test_a_function_that_raises_is_named_with_its_line_and_nothing_is_lost(
     assert final_counts(mended) == shouted(inbox.words)
 
 
+@pytest.mark.parametrize(("times", "goes_on"), [(3, True), (4, False)])
+def test_a_query_whose_python_process_was_late_is_started_again_some_times(
+    inbox: Inbox, start: Start, times: int, goes_on: bool
+) -> None:
+    inbox.add(*SENTENCES)
+    received: dict[int, list[str]] = {}
+    late = [RuntimeError("Python worker failed to connect back.") for _ in range(times)]
+
+    def collect(df: DataFrame, batch: int) -> None:
+        if late and received:
+            raise late.pop()
+        received[batch] = [row["word"] for row in df.collect()]
+
+    topology = Topology("words", [Source("sentences", reader=inbox.read), Operator("split", split, inputs="sentences")])
+    runtime = start(topology, sinks={"split": collect})
+    drain(runtime)
+    inbox.add("to go on")
+    if not goes_on:
+        with pytest.raises(QueryError, match=r"operator 'split' failed: .*Python worker failed to connect back"):
+            drain(runtime)
+        return
+    drain(runtime)
+    runtime.stop()
+    assert sum(map(Counter, received.values()), Counter()) == inbox.words
+    assert sum(batch.row_count for batch in runtime.batches("split")) == len(inbox.lines)
+
+
 def test_a_truncated_stream_file_is_named_with_the_operator_and_nothing_is_skipped(
     inbox: Inbox, start: Start, tmp_path: Path
 ) -> None:

@@ -91,6 +91,10 @@ class BatchLog:
         self.settle()
         return tuple(record for record in tuple(self._records) if record.batch > batch)
 
+    def carry_over(self, earlier: "BatchLog") -> None:
+        """Begin with the records of the same query before it was started again."""
+        self._records.extend(earlier.after(-1))
+
     @property
     def is_settled(self) -> bool:
         """Whether every batch that was written is committed."""

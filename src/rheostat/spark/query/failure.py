@@ -14,6 +14,7 @@ _PYTHON_ERROR = re.compile(
     r"^((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Iteration|Exit))\b:? ?(.*)"
 )
 _UNREADABLE = re.compile(r"(?:file:(?://)?)?(/[^\s\"']*?part-[^\s\"']+?\.parquet)")
+_LATE_WORKER = "Python worker failed to connect back"
 _LIBRARIES = tuple(str(Path(package.__file__ or "").parent) for package in (pyspark, rheostat))
 
 
@@ -24,6 +25,12 @@ class QueryError(PlantError):
         super().__init__(f"operator {query!r} failed: {reason}")
         self.query = query
         self.reason = reason
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the query may run when it is started again: Spark waits 10 s for a Python process to start, whatever
+        else the machine has to do, and ends the query of a stateful operator when that was too short."""
+        return _LATE_WORKER in self.reason
 
 
 def reason_of(error: BaseException) -> str:

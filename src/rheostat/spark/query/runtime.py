@@ -13,6 +13,7 @@ again in the same directory it continues from the checkpoints there.
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rheostat.errors import ConfigError, PlantError
 from rheostat.snapshot import PartitionState
 from rheostat.spark.query.batch_log import BatchRecord
-from rheostat.spark.query.failure import QueryError
+from rheostat.spark.query.failure import QueryError, reason_of
 from rheostat.spark.query.fusion.query_replacement import QueryReplacement
 from rheostat.spark.query.grouping.row_groupings import RowGrouping
 from rheostat.spark.query.per_record.timings import Timings
@@ -41,6 +42,8 @@ from rheostat.topology import Topology
 _LOG = logging.getLogger(__name__)
 _WATCH_EVERY_S = 0.2
 _STOP_TIMEOUT_S = 60.0
+_RESTARTS = 3
+"""How often a query is started again before it has committed another batch."""
 
 
 class Runtime:
@@ -74,6 +77,7 @@ class Runtime:
             self._running, self._builder, self.directory, streams_in_files=streams is None
         )
         self._failure: QueryError | None = None
+        self._restarts: Counter[tuple[str, int]] = Counter()
         self._watcher: threading.Thread | None = None
 
     def start(self) -> None:
@@ -181,16 +185,36 @@ class Runtime:
         return self._running.of(operator)
 
     def _watch(self) -> None:
-        """Records committed batches, and ends all queries when one fails. Runs in a thread of its own."""
+        """Records committed batches, and ends all queries when one fails for good. Runs in a thread of its own."""
         while not self._running.stopping.wait(_WATCH_EVERY_S):
             for query in self.queries.values():
                 query.batches.settle()
             failed = self._running.find_failed()
             if failed is not None:
-                self._failure = failed.failure() or QueryError(failed.unit.name, "its query was stopped from outside")
-                _LOG.error("%s; stopping the topology", self._failure)
-                self._running.stopping.set()
-                self._finish(_STOP_TIMEOUT_S)
+                failure = failed.failure() or QueryError(failed.unit.name, "its query was stopped from outside")
+                if not self._restarted(failed, failure):
+                    self._failure = failure
+                    _LOG.error("%s; stopping the topology", failure)
+                    self._running.stopping.set()
+                    self._finish(_STOP_TIMEOUT_S)
+
+    def _restarted(self, failed: UnitQuery, failure: QueryError) -> bool:
+        """Start a query again whose error may pass; from its checkpoint, as after any other end."""
+        tries = (failed.unit.name, max((batch.batch for batch in failed.batches.after(-1)), default=-1))
+        if not failure.may_pass or self._restarts[tries] >= _RESTARTS:
+            return False
+        self._restarts[tries] += 1
+        _LOG.warning("%s; starting its query again", failure)
+        try:
+            with self._running.lock:
+                units = self._running.units
+                queries = self._builder.build([failed.unit], units)
+                queries[failed.unit.name].batches.carry_over(failed.batches)
+                self._running.replace(queries, units)
+        except Exception as error:
+            _LOG.error("operator %r could not be started again: %s", failed.unit.name, reason_of(error))
+            return False
+        return True
 
     def _finish(self, timeout_s: float) -> None:
         self._running.finish(timeout_s)
