@@ -143,7 +143,7 @@ class LoadHistory:
         alike_s = self._moments_like_now(horizon_s)
         rates = np.array(self._past).T[1]
         supposed = round(_UNSEEN_S / (self._past[-1][0] - self._past[0][0]) * len(alike_s)) if len(alike_s) else 1
-        before, after = self.rate * horizon_s, max(_UNSEEN_RISE * rates.mean(), self.rate) * horizon_s
+        before, after = self.rate * horizon_s, max(_UNSEEN_RISE * np.median(rates), self.rate) * horizon_s
         rise_s = counted_s[0] - horizon_s
         return LoadReplay(
             np.concatenate([[rise_s - horizon_s, rise_s], counted_s]),
