@@ -1,5 +1,6 @@
 """Shares of substreams, and the spread of them over executors."""
 
+import numpy as np
 import pytest
 
 from rheostat.policies.rheostat.substream_shares import SubstreamShares
@@ -40,3 +41,24 @@ def test_a_missing_or_fallen_counter_teaches_nothing():
     assert shares.loads == (30.0, 10.0)
     shares.update(6.0, [SubstreamState("count", 0, 0, arrived=5), SubstreamState("count", 1, 0, arrived=5)])
     assert shares.loads == (30.0, 10.0)
+
+
+def test_shares_that_do_not_change_are_measured_over_a_long_time():
+    rng, shares = np.random.default_rng(2), SubstreamShares()
+    counters, weights = np.zeros(32), np.arange(1, 33) / sum(range(1, 33))
+    shortest = np.inf
+    for turn in range(2 * 1800):
+        counters += rng.multinomial(rng.poisson(110), weights)
+        shares.update(2.0 * turn, [SubstreamState("count", i, 0, arrived=int(n)) for i, n in enumerate(counters)])
+        if turn > 300:
+            shortest = min(shortest, sum(shares.loads))
+    assert shortest > 0.9 * 200 * 110
+
+
+def test_hot_keys_that_change_are_seen_within_some_turns():
+    rng, shares = np.random.default_rng(3), SubstreamShares()
+    counters, weights = np.zeros(8), np.array([0.3, *[0.1] * 7])
+    for turn in range(200):
+        counters += rng.multinomial(100, weights if turn < 190 else weights[::-1])
+        shares.update(2.0 * turn, [SubstreamState("count", i, 0, arrived=int(n)) for i, n in enumerate(counters)])
+    assert shares.loads[-1] > 1.5 * shares.loads[0]

@@ -18,8 +18,9 @@ _FIRST_S = 6.0
 """The first of the times that are looked back over: the next ones are twice, four times, ... as long."""
 
 _LONGEST_S = 400.0
-_SIGNIFICANT = 4.5
-"""Standard deviations of the chi-square statistic from which on newer and older shares are two different ones."""
+_SIGNIFICANT = 5.5
+"""Standard deviations of a normal variable from which on newer and older shares are two different ones: by chance that
+happens in none of many hours of turns, and hot keys that change are far above it."""
 
 _ERRORS = 3.0
 """Standard errors by which an executor has to have more than its share: chance is not worth a move."""
@@ -110,5 +111,11 @@ def _differ(newer: Floats, older: Floats) -> bool:
     expected = both * (newer_total / total)
     seen = both > 0
     square = (newer[seen] - expected[seen]) ** 2 / (expected[seen] * (1 - newer_total / total))
-    freedom = seen.sum() - 1
-    return bool(square.sum() > freedom + _SIGNIFICANT * math.sqrt(2 * max(freedom, 1)))
+    return _normal_of_chi_square(float(square.sum()), max(1, int(seen.sum()) - 1)) > _SIGNIFICANT
+
+
+def _normal_of_chi_square(square: float, freedom: int) -> float:
+    """How many standard deviations a chi-square variable is above its mean, by its cube root, which is nearly normal
+    (Wilson and Hilferty); the variable itself is far above its mean more often."""
+    variance = 2 / (9 * freedom)
+    return (math.cbrt(square / freedom) - (1 - variance)) / math.sqrt(variance)
