@@ -29,7 +29,7 @@ _MOST_MOMENTS = 120
 """Of more moments some are left out, evenly."""
 
 _UNSEEN_RISE = 2.0
-"""Times its mean to which the load may rise, although nothing like that was seen."""
+"""Times its median to which the load may rise, although nothing like that was seen."""
 
 _UNSEEN_S = 30.0
 """The share of moments at which it does so is this time over the time since the load is observed."""
