@@ -109,3 +109,14 @@ def test_what_is_expected_to_enter_is_as_a_season_before_or_as_after_moments_lik
     assert records == pytest.approx(1200, rel=0.03)
     assert low == pytest.approx(1200 - 1.64 * 10 * 2 * 6**0.5, rel=0.03), "six turns, each with 200 ± 20 records"
     assert high == pytest.approx(1200 + 1.64 * 10 * 2 * 6**0.5, rel=0.03)
+
+
+def test_records_that_are_counted_a_turn_late_are_no_rise():
+    rates = [40.0] * 10 + [24.0, 56.0] + [40.0] * 3
+    highest = max(history_of(rates[:n]).by_trend(12.0) for n in range(1, len(rates) + 1))
+    assert highest == pytest.approx(40.0, rel=0.02)
+
+
+def test_a_jump_is_believed_at_once_also_after_a_turn_with_few_records():
+    assert history_of([40.0] * 10 + [120.0]).rate > 100
+    assert history_of([40.0] * 10 + [30.0, 120.0]).rate > 90

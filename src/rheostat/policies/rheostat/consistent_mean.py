@@ -67,6 +67,11 @@ class ConsistentMean:
         while self._samples[0][0] < time_s - _LONGEST_S:
             self._samples.popleft()
 
+    def correct_last(self, more: float) -> None:
+        """The sample before was of so much more."""
+        time_s, weight, total = self._samples.pop()
+        self._samples.append((time_s, weight, total + more))
+
     def mean(self, now_s: float) -> float | None:
         """None without a sample."""
         estimate = self.estimate(now_s)

@@ -71,6 +71,8 @@ class LoadHistory:
         self._season = 1
         self._turns = 0
         self._estimate: Estimate | None = None
+        self._usual: float | None = None
+        self._missing = 0.0
         self.rate: float | None = None
 
     def add(self, time_s: float, interval_s: float, rate: float | None, cost_s: float | None) -> None:
@@ -81,11 +83,11 @@ class LoadHistory:
         if self._past and time_s < self._past[-1][0]:
             self._past.clear()
             self._counted.clear()
+            self._usual = None
         self._pending_s += interval_s
         if rate > 0 or self._pending_s > _SILENT_S:
-            self._mean.add(time_s, self._pending_s, rate * interval_s)
+            self._count(time_s, self._pending_s, rate * interval_s)
             self._pending_s = 0.0
-            self._counted.append((time_s, rate * interval_s + (self._counted[-1][1] if self._counted else 0.0)))
         self._estimate = self._mean.estimate(time_s)
         if self._estimate is None:
             return
@@ -97,6 +99,21 @@ class LoadHistory:
         self._turns += 1
         if self._turns % _SEASON_EVERY == 0:
             self._season = self._found_season()
+
+    def _count(self, time_s: float, interval_s: float, records: float) -> None:
+        """Records that were missing in the sample before, and are too many now, came late: a busy machine counts them
+        so. Else each time a jump of the load would be seen."""
+        if self._usual is not None:
+            late = max(0.0, min(self._missing, records - self._usual * interval_s))
+            if late > 0:
+                self._mean.correct_last(late)
+                self._counted[-1] = (self._counted[-1][0], self._counted[-1][1] + late)
+                records -= late
+        if self._estimate is not None:
+            self._usual = self._estimate.mean
+            self._missing = self._usual * interval_s - records
+        self._mean.add(time_s, interval_s, records)
+        self._counted.append((time_s, records + (self._counted[-1][1] if self._counted else 0.0)))
 
     @property
     def error(self) -> float:

@@ -91,6 +91,8 @@ def _claims(app: str, rates: dict[str, int], wider: dict[str, int]) -> list[Clai
         "Records that go by key come from all nodes wherever their task is, and the thread of such a task is the "
         f"limit. With {MORE_BY_KEY[app][0].partition(', ')[2]} (last rows) Ra-Stream has {wider[RA_STREAM]:,}/s, "
         f"{_compared(_more(wider))}."
+        if wider[RA_STREAM] > rates[RA_STREAM]
+        else ""
     )
     return [
         Claim(
