@@ -96,7 +96,8 @@ def timed_plain(spark: SparkSession, topology: Topology, records: list[Any], fol
     inbox = folder / "input"
     write(inbox, records, range(WARM_UP))
     session = spark.newSession()
-    session.conf.set("spark.sql.shuffle.partitions", "8")
+    partitions = max((operator.substreams or 0 for operator in topology.operators.values()), default=0) or 8
+    session.conf.set("spark.sql.shuffle.partitions", str(partitions))
     results = [name for name in results_of(topology) if not name.endswith(f".{REJECTED}")]
     as_text = [plain_frame(topology, session, name).select(sf.to_json(sf.struct("*")).alias("row")) for name in results]
     keyed = [operator for operator in topology.operators.values() if operator.keyed]
