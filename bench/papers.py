@@ -58,6 +58,8 @@ class Case:
     waits: Mapping[str, Wait] = field(default_factory=dict)
     recorded: dict[str, Any] | None = None
     """The load if there are recorded traces."""
+    substreams: int | None = None
+    """Of keyed operators, if not as many as usual: each is a task, and two cores carry few."""
 
 
 DURATION_S = 160.0
@@ -81,6 +83,7 @@ CASES = {
         7,
         {"streamswitch": Contender("streamswitch"), "drs": Contender("drs"), "fixed 1:2": Contender("static")},
         {"match": 0.02},
+        substreams=8,
     ),
     "pa-sps": Case(
         "a rate that changes much, forecast or not",
@@ -175,8 +178,9 @@ def run(case: Case, traces: Path | None) -> None:
     if traces is not None and case.recorded is not None:
         case = replace(case, load=case.recorded)
     found, sla = application(case.application), SLA.parse(case.sla)
+    fewer = {} if case.substreams is None else {"substreams": case.substreams}
     trial = Trial(
-        lambda folder: waiting(found.topology(folder), case.waits), shape_from(case.load, traces=traces),
+        lambda folder: waiting(found.topology(folder, **fewer), case.waits), shape_from(case.load, traces=traces),
         lambda: found.generate(1), sla, DURATION_S, case.executors, Budget(case.budget), trickle=2.0,
     )  # fmt: skip
     print(f"\n{case.application}: {case.point}; SLA {sla}, {case.budget} executors at most")
@@ -208,7 +212,7 @@ def predicted(case: Case, contender: Contender, traces: Path | None) -> str:
         "budget": {"total": case.budget},
         "source": [{**table, "load": case.load} for table in content["source"]],
         "operator": [
-            {**table, "executors": case.executors[table["name"]], "service": service(case, table)}
+            {**table, "executors": case.executors[table["name"]], "service": service(case, table), **keyed(case, table)}
             for table in content["operator"]
         ],
         "policy": {"name": contender.policy, "options": dict(contender.options)},
@@ -216,6 +220,10 @@ def predicted(case: Case, contender: Contender, traces: Path | None) -> str:
     result = simulate(make_scenario(msgspec.convert(content, ScenarioFile), SCENARIOS, traces))
     met = "-" if result.success_rate is None else f"{100 * result.success_rate:.1f} %"
     return f"{met:>10}{result.mean_latency_s or float('nan'):8.1f} s{result.executor_seconds:10,.0f}"
+
+
+def keyed(case: Case, operator: Mapping[str, Any]) -> dict[str, int]:
+    return {"substreams": case.substreams} if case.substreams is not None and "key" in operator else {}
 
 
 def service(case: Case, operator: Mapping[str, Any]) -> Mapping[str, Any]:
