@@ -206,11 +206,7 @@ class Runtime:
         self._restarts[tries] += 1
         _LOG.warning("%s; starting its query again", failure)
         try:
-            with self._running.lock:
-                units = self._running.units
-                queries = self._builder.build([failed.unit], units)
-                queries[failed.unit.name].batches.carry_over(failed.batches)
-                self._running.replace(queries, units)
+            self._replacement.restart(failed)
         except Exception as error:
             _LOG.error("operator %r could not be started again: %s", failed.unit.name, reason_of(error))
             return False

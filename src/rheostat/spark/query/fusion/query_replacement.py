@@ -81,10 +81,19 @@ class QueryReplacement:
             self._directory.record_queries([unit.parts for unit in self._running.units])
             raise
 
+    def restart(self, ended: UnitQuery) -> None:
+        """Start a query again that has ended by itself, unless it was replaced or everything stops."""
+        with self._running.lock:
+            if self._running.by_name.get(ended.unit.name) is ended:
+                self._restart([ended])
+
     def _restart(self, stopped: Sequence[UnitQuery]) -> None:
         if not self._running.stopping.is_set():
             units = self._running.units
-            self._running.replace(self._builder.build([query.unit for query in stopped], units), units)
+            queries = self._builder.build([query.unit for query in stopped], units)
+            for query in stopped:
+                queries[query.unit.name].batches.carry_over(query.batches)
+            self._running.replace(queries, units)
 
 
 def _check_checkpoint(query: UnitQuery) -> None:
