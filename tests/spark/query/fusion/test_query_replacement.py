@@ -20,7 +20,10 @@ class FakeQuery:
 
     def __init__(self, name, log, rows=0, busy=0):
         self.unit = SimpleNamespace(name=name)
-        self.batches = SimpleNamespace(settle=lambda: log.append(f"{name} settled"))
+        self.batches = SimpleNamespace(
+            settle=lambda: log.append(f"{name} settled"),
+            carry_over=lambda earlier: setattr(self, "continues", earlier),
+        )
         self.is_active = True
         self._name, self._log, self._rows, self._busy = name, log, rows, busy
 
@@ -140,6 +143,17 @@ def test_a_change_that_fails_leaves_the_queries_as_they_were(monkeypatch):
         run.replacement.rearrange([("split", "count")])
     assert run.log[-2:] == ["count started", "split started"]
     assert names(run) == ["lines", "split", "count"]
+
+
+def test_a_query_that_is_started_again_keeps_the_record_of_its_batches(monkeypatch):
+    run = Run(monkeypatch)
+    run.start()
+    ended = run.running.by_name["split"]
+    run.replacement.restart(ended)
+    assert run.running.by_name["split"].continues is ended.batches
+    run.log.clear()
+    run.replacement.restart(ended)
+    assert run.log == []
 
 
 def test_a_new_query_that_does_not_start_is_taken_back(monkeypatch):
