@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,6 +49,13 @@ def sizing_of(costs, rates, *, sizes=None, sla_s=5.0, most=MOST, standby=0):
         for name in costs
     }
     return Sizing(pools, costs, rates, rates, sla_s, window_s=30.0, start_s=12.0, penalty=5.0)
+
+
+def test_what_records_take_in_sources_is_left_to_the_operators_of_what_the_sla_allows():
+    sizing = sizing_of({"a": cost_of(0.02, 0.5)}, {"a": 80.0})
+    slower = replace(sizing, outside_s=1.5)
+    assert slower.latency_s({"a": 3}) == pytest.approx(1.5 + sizing.latency_s({"a": 3}))
+    assert slower.steady(4.0) == sizing.steady(2.5) != sizing.steady(4.0)
 
 
 def test_costs_are_learned_exactly_from_batches_that_are_alike():

@@ -11,6 +11,11 @@ from rheostat.snapshot import BatchUnderWay, OperatorState
 
 def why_out_of_reach(observation: Observation, sizing: Sizing, pool: PoolView, wanted: int) -> str | None:
     """In one sentence; None if more executors are all that it takes, and they can be had."""
+    if sizing.outside_s > sizing.sla_s:
+        return (
+            f"records take {human(sizing.outside_s)} in sources and between operators, where executors of a pool do "
+            "not help: smaller batches at the source, or an SLA above that, would help"
+        )
     for name in pool.measured:
         if (why := _why_more_would_not_help(observation, sizing, pool, name)) is not None:
             return why

@@ -19,6 +19,7 @@ from rheostat.policies.observation import NotMeasuredError, Observation, PoolVie
 from rheostat.policies.policy import Policy
 from rheostat.policies.rheostat.failed_sizes import FailedSizes
 from rheostat.policies.rheostat.latency_correction import LatencyCorrection
+from rheostat.policies.rheostat.latency_outside import LatencyOutside
 from rheostat.policies.rheostat.latency_window import LatencyWindow
 from rheostat.policies.rheostat.load_history import LoadHistory
 from rheostat.policies.rheostat.operator_cost import OperatorCost
@@ -90,6 +91,7 @@ class Rheostat(Policy[RheostatOptions]):
         self._sla_s = math.inf if strictest is None else strictest.latency_s
         self._latency = LatencyWindow(10.0 if strictest is None else strictest.window_s)
         self._recent = LatencyWindow(min(_RECENT_S, self._latency.window_s))
+        self._outside = LatencyOutside(self._latency.window_s)
         self._correction = LatencyCorrection(self._sla_s, self._latency.window_s)
         self.expectation: Expectation | None = None
 
@@ -119,6 +121,9 @@ class Rheostat(Policy[RheostatOptions]):
         self._load.add(snapshot.time_s, measures.interval_s, measures.external_rate, self._record_cost_s())
         self._latency.add(snapshot.time_s, snapshot.latency)
         self._recent.add(snapshot.time_s, snapshot.latency)
+        measured = [name for pool in observation.pools.values() for name in pool.measured]
+        states = [state for name in measured if (state := snapshot.operators.get(name)) is not None]
+        self._outside.update(snapshot.time_s, snapshot.latency, {state.name: state.latency for state in states})
         self._routes.update(snapshot)
         self._starts.update(snapshot)
         rates = (self._routes.arrival_rates(self._load.rate) if self._load.rate is not None else None) or {}
@@ -167,6 +172,7 @@ class Rheostat(Policy[RheostatOptions]):
             penalty=self.options.penalty,
             owners=observation.plan.assignment,
             correction=self._correction.factor,
+            outside_s=self._outside.median_s,
             starting_s={name: self._starts.under_way_s(name) for name in observation.pools},
             crowding_s=self._starts.crowding_s,
         )
@@ -193,8 +199,10 @@ class Rheostat(Policy[RheostatOptions]):
         """Learn how wrong the model is from what came of the decisions so far."""
         sizes = {name: pool.size for name, pool in observation.pools.items()}
         is_settled = not observation.settling and not any(need.backlog for need in needs.values())
-        predicted_s = sizing.latency_s(sizes) / sizing.correction
-        self._correction.learn(observation.snapshot.time_s, predicted_s, self._latency.mean_s, is_settled=is_settled)
+        predicted_s, measured_s = sizing.at_operators_s(sizes) / sizing.correction, self._latency.mean_s
+        if measured_s is not None:
+            measured_s = max(0.0, measured_s - sizing.outside_s)
+        self._correction.learn(observation.snapshot.time_s, predicted_s, measured_s, is_settled=is_settled)
 
     def _wanted(self, observation: Observation, name: PoolName, need: _Need, work: float) -> int:
         """The size that a pool should have, if the budget allows it."""

@@ -46,8 +46,8 @@ class Sizing:
 
     The SLA asks for a mean latency of `sla_s` over windows of `window_s`. An executor takes `start_s` until it serves,
     and `crowding_s` longer for each other one that starts at once; those of a pool that start now have been starting
-    for `starting_s`. A second out of the SLA is worth `penalty`
-    seconds of the executors that the load needs. Latencies are `correction` times those of the model.
+    for `starting_s`. A second out of the SLA is worth `penalty` seconds of the executors that the load needs. Latencies
+    at operators are `correction` times those of the model, and records take `outside_s` in sources.
     """
 
     pools: Mapping[PoolName, PoolView]
@@ -61,6 +61,7 @@ class Sizing:
     starting_s: Mapping[PoolName, float] = field(default_factory=dict)
     owners: Mapping[OperatorName, tuple[int, ...]] = field(default_factory=dict)
     correction: float = 1.0
+    outside_s: float = 0.0
     crowding_s: float = 0.0
 
     def with_more(self, factor: float) -> "Sizing":
@@ -83,6 +84,10 @@ class Sizing:
 
     def latency_s(self, sizes: Mapping[PoolName, int]) -> float:
         """From the entry of a record to its results, in the long run; infinite in overload."""
+        return self.outside_s + self.at_operators_s(sizes)
+
+    def at_operators_s(self, sizes: Mapping[PoolName, int]) -> float:
+        """The part of it that the number of executors can change."""
         return sum(self._latency_s(pool, sizes) for pool in self.pools)
 
     def _latency_s(self, pool: PoolName, sizes: Mapping[PoolName, int]) -> float:
@@ -145,7 +150,7 @@ class Sizing:
     def _allowed_s(self, sizes: Mapping[PoolName, int], latency_s: float) -> dict[PoolName, float]:
         """What is left of `latency_s` for each pool if the others need what they do in the long run."""
         steady_s = {name: self._latency_s(name, sizes) for name in self.pools}
-        rest_s = sum(steady_s.values())
+        rest_s = self.outside_s + sum(steady_s.values())
         if math.isinf(rest_s):
             return dict.fromkeys(self.pools, latency_s / len(self.pools))
         return {name: max(latency_s - rest_s + own_s, latency_s / 2) for name, own_s in steady_s.items()}
