@@ -91,7 +91,7 @@ class Rheostat(Policy[RheostatOptions]):
         self._sla_s = math.inf if strictest is None else strictest.latency_s
         self._latency = LatencyWindow(10.0 if strictest is None else strictest.window_s)
         self._recent = LatencyWindow(min(_RECENT_S, self._latency.window_s))
-        self._outside = LatencyOutside(self._latency.window_s)
+        self._outside = LatencyOutside()
         self._correction = LatencyCorrection(self._sla_s, self._latency.window_s)
         self.expectation: Expectation | None = None
 
@@ -123,7 +123,7 @@ class Rheostat(Policy[RheostatOptions]):
         self._recent.add(snapshot.time_s, snapshot.latency)
         measured = [name for pool in observation.pools.values() for name in pool.measured]
         states = [state for name in measured if (state := snapshot.operators.get(name)) is not None]
-        self._outside.update(snapshot.time_s, snapshot.latency, {state.name: state.latency for state in states})
+        self._outside.update(snapshot.latency, {state.name: state.latency for state in states})
         self._routes.update(snapshot)
         self._starts.update(snapshot)
         rates = (self._routes.arrival_rates(self._load.rate) if self._load.rate is not None else None) or {}
@@ -172,7 +172,7 @@ class Rheostat(Policy[RheostatOptions]):
             penalty=self.options.penalty,
             owners=observation.plan.assignment,
             correction=self._correction.factor,
-            outside_s=self._outside.median_s,
+            outside_s=self._outside.usual_s,
             starting_s={name: self._starts.under_way_s(name) for name in observation.pools},
             crowding_s=self._starts.crowding_s,
         )
