@@ -28,6 +28,18 @@ def test_rows_are_divided_as_in_the_sample():
     assert meter.states([0, 0], None)[0] == SubstreamState("count", 0, 0)
 
 
+def test_rows_that_wait_are_divided_as_in_the_last_few_batches():
+    meter = SubstreamMeter("count", 2)
+    for _ in range(20):
+        meter.add(100, sampled(50, 50))
+    meter.add(10, sampled(10, 0))
+    assert [state.completed for state in meter.states([], 0)] == [1010, 1000]
+    assert meter.states([], 100)[0].queued == 51
+    for _ in range(20):
+        meter.add(100, sampled(100, 0))
+    assert meter.states([], 100)[0].queued == 100
+
+
 def test_a_sample_that_does_not_show_substreams_leaves_the_shares_as_they_were():
     meter = SubstreamMeter("count", 2)
     meter.add(40, sampled(30, 10))
