@@ -39,13 +39,15 @@ class Latency(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Batch(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Micro-batches finished so far: their number, and the seconds and tasks they took (cumulative).
 
-    `fixed_s` is what they cost beside the work itself.
+    `fixed_s` is what they cost beside the work itself. `overhead_s` is the time of executors that their tasks took
+    beside their work: the part of `fixed_s` that more executors share, if there are no more tasks for them.
     """
 
     count: int
     duration_s: float
     fixed_s: float | None = None
     tasks: int | None = None
+    overhead_s: float | None = None
 
 
 class BatchUnderWay(msgspec.Struct, frozen=True, array_like=True, gc=False):

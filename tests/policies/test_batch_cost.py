@@ -22,7 +22,7 @@ def test_the_cost_of_a_batch_is_fitted_over_the_executors_it_ran_on():
         for _ in range(3):
             costs.update(Batch(count, 9.9, paid_s), executors)
             count, paid_s = count + 5, paid_s + 5 * (0.15 + 0.02 * executors)
-    assert costs.fitted() == (pytest.approx(0.15), pytest.approx(0.02))
+    assert costs.fitted() == (pytest.approx(0.15), pytest.approx(0.02), 0.0)
     assert costs.at(5) == pytest.approx(0.25)
 
 
@@ -30,8 +30,41 @@ def test_at_one_number_of_executors_a_further_one_is_taken_to_cost_nothing():
     costs = BatchCosts()
     for count in (0, 5, 10):
         costs.update(told(count, 0.2), 4)
-    assert costs.fitted() == (pytest.approx(0.2), 0.0)
+    assert costs.fitted() == (pytest.approx(0.2), 0.0, 0.0)
     assert costs.at(9) == pytest.approx(0.2)
+
+
+def with_overhead(*paid, tasks=200):
+    """What is learned from batches on (executors, cost, overhead) each."""
+    costs, count, cost_s, overhead_s = BatchCosts(), 0, 0.0, 0.0
+    for executors, each_s, overhead_each_s in paid:
+        for _ in range(3):
+            costs.update(Batch(count, 9.9, cost_s, tasks * count, overhead_s), executors)
+            count, cost_s, overhead_s = count + 5, cost_s + 5 * each_s, overhead_s + 5 * overhead_each_s
+    return costs
+
+
+def test_what_many_tasks_cost_is_taken_to_be_shared_by_further_executors():
+    costs = with_overhead((1, 6.5, 6.0))
+    assert [costs.at(size) for size in (1, 2, 6)] == pytest.approx([6.5, 3.5, 1.5])
+
+
+def test_a_task_or_three_for_each_executor_will_be_more_on_more_of_them():
+    assert with_overhead((2, 0.6, 0.2), tasks=6).at(4) == pytest.approx(0.6)
+    assert with_overhead((2, 0.6, 0.2), tasks=7).at(4) == pytest.approx(0.55)
+
+
+def test_overhead_that_is_shared_is_found_from_several_sizes():
+    costs = with_overhead((1, 6.5, 6.0), (2, 3.5, 6.0), (4, 2.0, 6.0))
+    assert costs.fitted() == (pytest.approx(0.5), 0.0, pytest.approx(6.0))
+
+
+def test_executors_that_share_cores_are_seen_not_to_share_the_overhead():
+    """On two cores six executors have the tasks of two, and each takes three times as long."""
+    costs = with_overhead((2, 3.5, 6.0), (4, 3.5, 12.0), (6, 3.5, 18.0))
+    assert costs.at(8) == pytest.approx(3.5)
+    rising = with_overhead((2, 3.5, 6.0), (6, 3.9, 18.0))
+    assert rising.fitted() == (pytest.approx(3.3), pytest.approx(0.1), 0.0)
 
 
 def test_where_the_plant_does_not_tell_the_cost_it_is_the_duration_less_the_work_of_the_busiest_executor():

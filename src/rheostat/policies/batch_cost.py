@@ -1,7 +1,14 @@
-"""Batch costs: what a micro-batch costs beside its work, c = c0 + c1·k on k executors, learned from past batches."""
+"""Batch costs: what a micro-batch costs beside its work, c = c0 + c1·k + s/k on k executors, learned from past batches.
+
+What each task costs beside its work is shared by the executors (s): a stage with state has 200 tasks by Spark's
+defaults, which run one after the other on a single executor.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from rheostat.queueing.models.microbatch import fitted_cost_s
 from rheostat.snapshot import Batch, ExecutorState
@@ -9,13 +16,30 @@ from rheostat.snapshot import Batch, ExecutorState
 _ENOUGH = 3
 """Batches before a cost is used: the counters of a running batch may be ahead of each other."""
 
+_MANY_TASKS = 3
+"""For each executor: stages with more tasks than that have as many on any number of executors."""
+
 _REMEMBERED = 20
 """Batches at one number of executors after which older ones count half: the first ones are cold, and costs drift."""
 
 
+class BatchCost(NamedTuple):
+    """c0, c1 and s in seconds."""
+
+    fixed_s: float = 0.0
+    per_executor_s: float = 0.0
+    shared_s: float = 0.0
+
+    def at(self, size: int) -> float:
+        """The cost of a batch on `size` executors."""
+        return self.fixed_s + self.per_executor_s * size + self.shared_s / max(1, size)
+
+
 class BatchCosts:
     """Follows the batches of one operator. As long as it has run on one number of executors only, c1 is not known and
-    taken as 0: a policy that assumed more would never try other numbers.
+    taken as 0: a policy that assumed more would never try other numbers. What tasks cost is then taken to be shared by
+    further executors. Once there were several numbers, their costs show whether it is: nodes may have fewer cores than
+    executors.
 
     Where the plant does not measure the cost, it is the duration less the work of the busiest executor, which is what a
     batch waits for.
@@ -35,19 +59,35 @@ class BatchCosts:
             return
         cost_s = self._last.cost_since(last)
         if cost_s is not None:
-            self._paid.setdefault(size, _Paid()).add(batch.count - last.batch.count, cost_s)
+            batches = batch.count - last.batch.count
+            self._paid.setdefault(size, _Paid()).add(batches, cost_s, self._last.shared_since(last))
 
-    def fitted(self) -> tuple[float, float] | None:
-        """c0 and c1 in seconds; None before anything is known."""
-        known = {k: paid.cost_s / paid.batches for k, paid in self._paid.items() if paid.batches >= _ENOUGH}
-        if not any(known.values()):
+    def fitted(self) -> BatchCost | None:
+        """None before anything is known."""
+        known = {k: paid for k, paid in self._paid.items() if paid.batches >= _ENOUGH}
+        sizes, costs_s = list(known), [paid.cost_s / paid.batches for paid in known.values()]
+        if not any(costs_s):
             return None
-        return fitted_cost_s(list(known), list(known.values()), [0.0] * len(known))
+        shared_s = max(paid.overhead_s / paid.batches for paid in known.values())
+        if len(known) == 1:
+            shared_s = min(shared_s, costs_s[0] * sizes[0])
+            return BatchCost(costs_s[0] - shared_s / sizes[0], 0.0, shared_s)
+        if shared_s > 0 and np.polyfit(sizes, costs_s, 1)[0] < 0:
+            return _falling(sizes, costs_s, shared_s)
+        return BatchCost(*fitted_cost_s(sizes, costs_s, [0.0] * len(known)))
 
     def at(self, size: int) -> float | None:
         """The cost of a batch on `size` executors; None before anything is known."""
-        costs_s = self.fitted()
-        return None if costs_s is None else costs_s[0] + costs_s[1] * size
+        cost = self.fitted()
+        return None if cost is None else cost.at(size)
+
+
+def _falling(sizes: Sequence[int], costs_s: Sequence[float], most_s: float) -> BatchCost:
+    """c0 and s, neither below 0 and s not above `most_s`, nearest to costs that fall with the executors."""
+    shares, costs = 1 / np.array(sizes, float), np.array(costs_s)
+    slope_s = float(np.polyfit(shares, costs, 1)[0])
+    shared_s = min(max(0.0, slope_s), most_s, float(costs.mean() / shares.mean()))
+    return BatchCost(float(costs.mean() - shared_s * shares.mean()), 0.0, shared_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +97,13 @@ class _Reading:
     size: int
     batch: Batch
     busy_s: Mapping[int, float]
+
+    def shared_since(self, last: "_Reading") -> float:
+        """What their tasks cost beside their work, if these were many."""
+        tasks = (self.batch.tasks or 0) - (last.batch.tasks or 0)
+        if tasks <= _MANY_TASKS * self.size * (self.batch.count - last.batch.count):
+            return 0.0
+        return max(0.0, (self.batch.overhead_s or 0.0) - (last.batch.overhead_s or 0.0))
 
     def cost_since(self, last: "_Reading") -> float | None:
         """What the batches since then cost together: as the plant measures it, or as it follows from their work."""
@@ -70,12 +117,14 @@ class _Reading:
 
 @dataclass(slots=True)
 class _Paid:
-    """Batches run at one number of executors, and what they cost together."""
+    """Batches run at one number of executors, what they cost together, and what their tasks did on executors."""
 
     batches: float = 0.0
     cost_s: float = 0.0
+    overhead_s: float = 0.0
 
-    def add(self, batches: int, cost_s: float) -> None:
+    def add(self, batches: int, cost_s: float, overhead_s: float) -> None:
         if self.batches > _REMEMBERED:
-            self.batches, self.cost_s = self.batches / 2, self.cost_s / 2
+            self.batches, self.cost_s, self.overhead_s = self.batches / 2, self.cost_s / 2, self.overhead_s / 2
         self.batches, self.cost_s = self.batches + batches, self.cost_s + cost_s
+        self.overhead_s += overhead_s

@@ -20,14 +20,16 @@ from rheostat.snapshot import Batch, BatchUnderWay, ExecutorPhase, ExecutorState
 MOST = 8
 
 
-def cost_of(service_s, batch_cost_s=None):
-    """What is learned from batches of so many seconds of fixed cost, or from single records."""
+def cost_of(service_s, batch_cost_s=None, overhead_s=0.0):
+    """What is learned from batches of so many seconds of fixed cost, or from single records. Of that cost, `overhead_s`
+    are of 200 tasks on one executor."""
     cost = OperatorCost()
     for turn in range(6):
         records, work_s = 100 * turn, 100 * turn * service_s
         batch = None
         if batch_cost_s is not None:
-            batch = Batch(turn, turn * (batch_cost_s + 100 * service_s), turn * batch_cost_s, turn)
+            tasks = 200 * turn if overhead_s else turn
+            batch = Batch(turn, turn * (batch_cost_s + 100 * service_s), turn * batch_cost_s, tasks, turn * overhead_s)
         state = OperatorState("any", completed=records, busy_s=work_s, batch=batch)
         cost.update(2.0 * turn, state, (), 1)
     return cost
@@ -56,6 +58,14 @@ def test_what_records_take_in_sources_is_left_to_the_operators_of_what_the_sla_a
     slower = replace(sizing, outside_s=1.5)
     assert slower.latency_s({"a": 3}) == pytest.approx(1.5 + sizing.latency_s({"a": 3}))
     assert slower.steady(4.0) == sizing.steady(2.5) != sizing.steady(4.0)
+
+
+def test_executors_share_what_the_many_tasks_of_a_batch_cost_beside_their_work():
+    """As a query with state has them by Spark's defaults: two executors are too few for an SLA that three keep."""
+    sizing = sizing_of({"a": cost_of(0.002, 6.5, overhead_s=6.0)}, {"a": 20.0})
+    latencies_s = [sizing.latency_s({"a": size}) for size in (1, 2, 3)]
+    assert latencies_s == pytest.approx([1.5 * (0.5 + 6.0 / k) / (1 - 0.04 / k) for k in (1, 2, 3)])
+    assert sizing.steady(4.0) == {"a": 3}
 
 
 def test_costs_are_learned_exactly_from_batches_that_are_alike():

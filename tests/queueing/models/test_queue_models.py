@@ -1,7 +1,7 @@
 """Each model against its formula, and all of them against the shape that allocation relies on."""
 
 import math
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -132,6 +132,19 @@ class TestMicroBatch:
     def test_with_fixed_tasks_the_cost_does_not_depend_on_the_executors(self):
         model = MicroBatch(400, 200, 0.1, 0.02, tasks=16)
         assert model.cost_s(3) == model.cost_s(16) == pytest.approx(0.42)
+
+    def test_what_tasks_cost_beside_their_work_is_shared_by_the_executors(self):
+        model = MicroBatch(400, 200, 0.1, shared_s=0.6)
+        assert model.cost_s(3) == pytest.approx(0.3)
+        assert MicroBatch(400, 200, 0.1, tasks=4, shared_s=0.6).cost_s(12) == pytest.approx(0.25)
+
+    @given(RATES, st.floats(0.5, 10.0), COSTS, COSTS, COSTS)
+    def test_each_step_of_the_hyperbola_is_the_difference_of_two_sojourn_times(self, rate, service, c0, c1, shared):
+        model = MicroBatch(rate, service, c0, c1, shared_s=shared)
+        first = int(model.fewest()) + 1
+        steps = islice(model.changes(first), 5)
+        sojourns = [rate * model.sojourn_s(first + n) for n in range(6)]
+        assert list(steps) == pytest.approx([b - a for a, b in pairwise(sojourns)], rel=1e-6, abs=1e-9)
 
     def test_executors_beyond_the_fixed_tasks_have_nothing_to_do(self):
         model = MicroBatch(400, 200, 0.1, 0.02, tasks=16)

@@ -74,7 +74,7 @@ def test_all_queries_are_one_operator_and_each_is_a_stream_into_it():
     meter.attribute_work({}, {"7": 1, "8": 1}, 7.5)
     latency = Latency(10, 4.0)
     assert meter.state(100.0, None) == OperatorState(
-        "application", 115, 110, queued=5, busy_s=2.5, latency=latency, batch=Batch(2, 4.0, pytest.approx(2.3), 3)
+        "application", 115, 110, queued=5, busy_s=2.5, latency=latency, batch=Batch(2, 4.0, pytest.approx(2.3), 3, 0.0)
     )
     assert meter.latency_from_entry == latency
     assert meter.streams() == [
@@ -140,7 +140,7 @@ def test_a_query_that_has_had_nothing_to_do_since_it_was_attached_does_not_hide_
         meter.take_sample(run_id, tasks_of(task("7", 100, 1.0)))
     meter.attribute_work({}, {"7": 1}, 1.0)
     state = meter.state(100.0, None)
-    assert (state.busy_s, state.batch) == (1.0, Batch(1, 2.0, pytest.approx(1.0), 1))
+    assert (state.busy_s, state.batch) == (1.0, Batch(1, 2.0, pytest.approx(1.0), 1, 0.0))
 
 
 @pytest.mark.parametrize(("counts", "width"), [([5] * 5, 3), ([5] * 4, None), ([5, 5, 5, 5, 2, 5], None)])
@@ -166,7 +166,7 @@ def test_which_executor_did_what_is_unknown():
 
 
 def test_counters_continue_after_a_restart_of_the_driver():
-    before = OperatorState("application", 130, 100, queued=30, busy_s=60.0, batch=Batch(4, 8.0, 2.0, 9))
+    before = OperatorState("application", 130, 100, queued=30, busy_s=60.0, batch=Batch(4, 8.0, 2.0, 9, 1.5))
     streams = (StreamState("queries", "application", 130), StreamState("one", "application", 100))
     meter = ApplicationMeter(
         APPLICATION,
@@ -179,7 +179,7 @@ def test_counters_continue_after_a_restart_of_the_driver():
     meter.attribute_work({}, {"7": 1}, 1.5)
     state = meter.state(100.0, None)
     assert (state.arrived, state.completed, state.queued, state.busy_s) == (135, 110, 25, 61.5)
-    assert state.batch == Batch(5, 10.0, 2.5, 10)
+    assert state.batch == Batch(5, 10.0, 2.5, 10, 1.5)
     assert [stream.rows for stream in meter.streams()] == [135, 110]
 
 

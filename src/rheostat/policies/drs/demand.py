@@ -6,17 +6,19 @@ from typing import Self
 
 import msgspec
 
+from rheostat.policies.batch_cost import BatchCost
 from rheostat.queueing import GIGk, MicroBatch
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
-    """One operator, or several that share a pool. SCVs are None where not measured; `batch_cost_s` holds c0 and c1."""
+    """One operator, or several that share a pool. SCVs are None where not measured; `batch_cost` is what a
+    batch costs beside its work."""
 
     arrival_rate: float
     service_rate: float
     arrival_scv: float | None = None
     service_scv: float | None = None
-    batch_cost_s: tuple[float, float] | None = None
+    batch_cost: BatchCost | None = None
 
     @classmethod
     def together(cls, demands: Sequence["Demand"]) -> Self:
@@ -29,14 +31,13 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
         service_s = math.fsum(s / d.service_rate for s, d in zip(shares, demands, strict=True))
         squares = [None if d.service_scv is None else (1 + d.service_scv) / d.service_rate**2 for d in demands]
         square = _weighted(shares, squares)
-        fixed_s = _weighted(shares, [None if d.batch_cost_s is None else d.batch_cost_s[0] for d in demands])
-        per_task_s = _weighted(shares, [None if d.batch_cost_s is None else d.batch_cost_s[1] for d in demands])
+        costs = [d.batch_cost for d in demands if d.batch_cost is not None]
         return cls(
             arrival_rate=rate,
             service_rate=1 / service_s,
             arrival_scv=_weighted(shares, [d.arrival_scv for d in demands]),
             service_scv=None if square is None else max(0.0, square / service_s**2 - 1),
-            batch_cost_s=None if fixed_s is None or per_task_s is None else (fixed_s, per_task_s),
+            batch_cost=_mean_cost(shares, costs) if len(costs) == len(demands) else None,
         )
 
     def bundled(self, rate: float) -> Self:
@@ -54,9 +55,15 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
 
     def batches(self) -> MicroBatch | None:
         """The micro-batch model; None while the cost of a batch is not known."""
-        if self.batch_cost_s is None or not any(self.batch_cost_s):
+        if self.batch_cost is None or not any(self.batch_cost):
             return None
-        return MicroBatch(self.arrival_rate, self.service_rate, *self.batch_cost_s)
+        fixed_s, per_task_s, shared_s = self.batch_cost
+        return MicroBatch(self.arrival_rate, self.service_rate, fixed_s, per_task_s, shared_s=shared_s)
+
+
+def _mean_cost(shares: Sequence[float], costs: Sequence[BatchCost]) -> BatchCost:
+    parts = zip(*costs, strict=True)
+    return BatchCost(*(math.fsum(s * part for s, part in zip(shares, each, strict=True)) for each in parts))
 
 
 def _weighted(shares: Sequence[float], values: Sequence[float | None]) -> float | None:

@@ -182,7 +182,7 @@ class NetworkMeasurer:
             service_rate=self._service_rate(name, arrival_rate),
             arrival_scv=measures.arrival_scv,
             service_scv=measures.service_scv,
-            batch_cost_s=self._batches[name].fitted(),
+            batch_cost=self._batches[name].fitted(),
         )
 
     def _service_rate(self, name: OperatorName, arrival_rate: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rheostat.policies.batch_cost import BatchCosts
+from rheostat.policies.batch_cost import BatchCost, BatchCosts
 from rheostat.policies.rheostat.batch_cost_so_far import BatchCostSoFar
 from rheostat.policies.rheostat.consistent_mean import ConsistentMean
 from rheostat.policies.rheostat.start_cost import StartCost
@@ -47,7 +47,7 @@ class OperatorCost:
     def __init__(self) -> None:
         self._service = ConsistentMean(noise=1.0, relative=True)
         self._batches = BatchCosts()
-        self._fitted_s = (0.0, 0.0)
+        self._fitted = BatchCost()
         self._last: OperatorState | None = None
         self._last_size = 0
         self._variation, self._variations = 0.0, 0
@@ -83,7 +83,7 @@ class OperatorCost:
         is_moved = bool(self._owners) and owners != self._owners
         self._owners, self._size = owners, size
         self._batches.update(state.batch, size, executors)
-        self._fitted_s = self._batches.fitted() or (0.0, 0.0)
+        self._fitted = self._batches.fitted() or BatchCost()
         self.shares.update(time_s, substreams)
         if self._has_cold(time_s, executors):
             self._cold_at = state.completed
@@ -211,7 +211,7 @@ class OperatorCost:
 
     def batch_cost_s(self, size: int) -> float:
         """c: what a batch costs beside its work; 0 while it is not known."""
-        return self._fitted_s[0] + self._fitted_s[1] * size
+        return self._fitted.at(size)
 
     def work(self, rate: float) -> float:
         """Executors that are busy all the time."""

@@ -4,7 +4,7 @@ from rheostat.describe import executors
 from rheostat.duration import human
 from rheostat.names import OperatorName
 from rheostat.policies.observation import Observation, PoolView
-from rheostat.policies.rheostat.operator_cost import FULL, LATENCY_IN_BATCHES, OperatorCost
+from rheostat.policies.rheostat.operator_cost import FULL, LATENCY_IN_BATCHES
 from rheostat.policies.rheostat.sizing import Sizing
 from rheostat.snapshot import BatchUnderWay, OperatorState
 
@@ -34,7 +34,7 @@ def _why_more_would_not_help(
         )
     batch = None if state is None else state.under_way
     if state is None or batch is None:
-        return _why_batches_are_too_long(cost, sizing, name)
+        return _why_batches_are_too_long(sizing, pool, name)
     is_late, has_none_waiting = batch.elapsed_s > sizing.sla_s, batch.finished + batch.running == batch.tasks
     if is_late and has_none_waiting and 0 < batch.running < len(pool.active) <= batch.tasks:
         return (
@@ -46,7 +46,7 @@ def _why_more_would_not_help(
             f"each batch of {name!r} takes {batch.rows:,} of the {state.queued or 0:,} records that wait: a higher "
             "limit of records for each batch at the source would help"
         )
-    return _why_batches_are_too_long(cost, sizing, name)
+    return _why_batches_are_too_long(sizing, pool, name)
 
 
 def _has_left_some(state: OperatorState, batch: BatchUnderWay, rate: float) -> bool:
@@ -55,9 +55,11 @@ def _has_left_some(state: OperatorState, batch: BatchUnderWay, rate: float) -> b
     return (state.queued or 0) > 1.5 * (rows + arrived_since)
 
 
-def _why_batches_are_too_long(cost: OperatorCost, sizing: Sizing, name: OperatorName) -> str | None:
-    least_s = LATENCY_IN_BATCHES * cost.batch_cost_s(1) if cost.batched else 0.0
-    waiting_s = cost.trigger_s / 2 + cost.batch_cost_s(1)
+def _why_batches_are_too_long(sizing: Sizing, pool: PoolView, name: OperatorName) -> str | None:
+    cost = sizing.costs[name]
+    batch_cost_s = min(cost.batch_cost_s(1), cost.batch_cost_s(sizing.most(pool.name)))
+    least_s = LATENCY_IN_BATCHES * batch_cost_s if cost.batched else 0.0
+    waiting_s = cost.trigger_s / 2 + batch_cost_s
     if cost.trigger_s and waiting_s > max(least_s, sizing.sla_s):
         return (
             f"batches of {name!r} begin every {human(cost.trigger_s)}, which alone is a latency of {human(waiting_s)}: "
@@ -66,7 +68,7 @@ def _why_batches_are_too_long(cost: OperatorCost, sizing: Sizing, name: Operator
     if least_s <= sizing.sla_s:
         return None
     return (
-        f"a batch of {name!r} costs {human(cost.batch_cost_s(1))} beside its work, which alone is a latency of "
+        f"a batch of {name!r} costs {human(batch_cost_s)} beside its work, which alone is a latency of "
         f"{human(least_s)}: fewer tasks in a batch, or an SLA above that, would help"
     )
 

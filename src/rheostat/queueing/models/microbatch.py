@@ -17,31 +17,35 @@ _LARGEST_COST_S = 1e12
 
 
 class MicroBatch(Hyperbolic, frozen=True):
-    """An operator run in micro-batches of cost c = `fixed_s` + `per_task_s` · tasks.
+    """An operator run in micro-batches of cost c = `fixed_s` + `per_task_s` · tasks + `shared_s`/k.
 
     By default a batch has one task for each executor. Then each further executor also costs, and from k* =
     A + √(A² + c0·A/c1), A = λ/μ, it does harm. A stage with a fixed number of `tasks` (its state partitions)
-    costs the same for any k, but cannot use more executors than it has tasks.
+    costs the same for any k, but cannot use more executors than it has tasks. `shared_s` is what the tasks of a batch
+    take on executors beside their work: those of a stage with many tasks, on few executors, run one after the other.
     """
 
     fixed_s: float = 0.0
     per_task_s: float = 0.0
     tasks: int | None = None
+    shared_s: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (0.0 <= self.fixed_s <= _LARGEST_COST_S and 0.0 <= self.per_task_s <= _LARGEST_COST_S):
+        if not all(0.0 <= cost_s <= _LARGEST_COST_S for cost_s in (self.fixed_s, self.per_task_s, self.shared_s)):
             raise ConfigError(
-                f"batch costs {self.fixed_s!r} s + {self.per_task_s!r} s a task must be from 0 to {_LARGEST_COST_S:g} s"
+                f"batch costs {self.fixed_s!r} s + {self.per_task_s!r} s a task + {self.shared_s!r} s shared by the "
+                f"executors must be from 0 to {_LARGEST_COST_S:g} s"
             )
-        if self.fixed_s + self.per_task_s == 0.0:
+        if self.fixed_s + self.per_task_s + self.shared_s == 0.0:
             raise ConfigError("a batch without any cost cannot be: give fixed_s or per_task_s above 0")
         if self.tasks is not None and self.tasks < 1:
             raise ConfigError(f"{self.tasks!r} tasks a batch: must be 1 or more, or None for one an executor")
 
     def cost_s(self, executors: int) -> float:
         """c: what a batch costs before its first row."""
-        return self.fixed_s + self.per_task_s * (executors if self.tasks is None else self.tasks)
+        tasks, sharing = (executors, executors) if self.tasks is None else (self.tasks, min(executors, self.tasks))
+        return self.fixed_s + self.per_task_s * tasks + self.shared_s / max(1, sharing)
 
     def batch_s(self, executors: int) -> float:
         """The duration D = c/(1 − ρ) that batches settle at; infinite when they grow for ever."""
@@ -68,12 +72,13 @@ class MicroBatch(Hyperbolic, frozen=True):
         return self.load() / (executors if self.tasks is None else min(executors, self.tasks))
 
     def hyperbola(self) -> tuple[float, float]:
-        """(c0 + c1·k)/(1 − A/k) = c0 + 2·c1·A + (c0·A + c1·A²)/u + c1·u, in tuples of 1.5 batches each."""
+        """(c0 + c1·k + s/k)/(1 − A/k) = c0 + 2·c1·A + (c0·A + c1·A² + s)/u + c1·u, in tuples of 1.5 batches each."""
         tuples = LATENCY_IN_BATCHES * self.arrival_rate
         load = self.load()
         if self.tasks is not None:
-            return tuples * self.cost_s(self.tasks) * load, 0.0
-        return tuples * load * (self.fixed_s + self.per_task_s * load), tuples * self.per_task_s
+            return tuples * ((self.fixed_s + self.per_task_s * self.tasks) * load + self.shared_s), 0.0
+        fall = load * (self.fixed_s + self.per_task_s * load) + self.shared_s
+        return tuples * fall, tuples * self.per_task_s
 
 
 def fitted_cost_s(

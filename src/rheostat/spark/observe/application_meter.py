@@ -50,7 +50,7 @@ class ApplicationMeter:
             by_query={stream.name: stream.rows or 0 for stream in streams if stream.name != self._source},
             weights=weights,
         )
-        self._ended = _Costs(before.busy_s or 0.0, before.batch or Batch(0, 0.0, 0.0, 0))
+        self._ended = _Costs(before.busy_s or 0.0, before.batch or Batch(0, 0.0, 0.0, 0, 0.0))
         self._works: dict[str, BatchWork] = {}
         self._running: Mapping[str, RunningBatch] = {}
         self._slots: Mapping[str, int] = {}
@@ -189,5 +189,6 @@ class _Costs(NamedTuple):
                 one.duration_s + other.duration_s,
                 (one.fixed_s or 0.0) + (other.fixed_s or 0.0),
                 (one.tasks or 0) + (other.tasks or 0),
+                (one.overhead_s or 0.0) + (other.overhead_s or 0.0),
             ),
         )

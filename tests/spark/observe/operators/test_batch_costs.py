@@ -22,7 +22,9 @@ def test_batches_are_charged_as_much_for_a_row_as_the_sampled_one():
     costs.add(record(2.0, 120))
     costs.charge(160, SAMPLE, SLOTS)
     assert costs.busy_s == pytest.approx(4 * (0.25 + 0.5 / 2))
-    assert costs.batch == Batch(2, 3.0, pytest.approx((1.0 - 0.25) + (2.0 - 0.75)), 4)
+    assert costs.batch == Batch(
+        2, 3.0, pytest.approx((1.0 - 0.25) + (2.0 - 0.75)), 4, pytest.approx(2 * (0.15 + 0.1 / 2))
+    )
 
 
 def test_costs_are_unknown_until_a_batch_was_sampled_and_then_include_all_before():
@@ -31,7 +33,7 @@ def test_costs_are_unknown_until_a_batch_was_sampled_and_then_include_all_before
     assert (costs.busy_s, costs.batch) == (None, Batch(1, 1.0, None, None))
     costs.add(record(1.0, 40))
     costs.charge(80, SAMPLE, SLOTS)
-    assert costs.batch == Batch(2, 2.0, pytest.approx(1.5), 4)
+    assert costs.batch == Batch(2, 2.0, pytest.approx(1.5), 4, pytest.approx(0.4))
 
 
 def test_without_new_batches_nothing_is_charged():
@@ -51,11 +53,11 @@ def test_a_batch_that_works_longer_than_it_lasts_has_no_fixed_cost():
 
 
 def test_counters_continue_after_a_restart():
-    costs = BatchCostCounter(OperatorState("count", busy_s=30.0, batch=Batch(9, 20.0, 5.0, 18)))
+    costs = BatchCostCounter(OperatorState("count", busy_s=30.0, batch=Batch(9, 20.0, 5.0, 18, 3.0)))
     costs.add(record(1.0, 40))
     costs.charge(40, SAMPLE, SLOTS)
     assert costs.busy_s == pytest.approx(30.5)
-    assert costs.batch == Batch(10, 21.0, pytest.approx(5.75), 20)
+    assert costs.batch == Batch(10, 21.0, pytest.approx(5.75), 20, pytest.approx(3.2))
 
 
 def test_a_cold_batch_costs_what_warm_ones_do():
@@ -64,7 +66,7 @@ def test_a_cold_batch_costs_what_warm_ones_do():
     costs.add(record(1.0, 40))
     costs.charge(80, SAMPLE, SLOTS)
     assert costs.busy_s == pytest.approx(2 * (0.25 + 0.5 / 2))
-    assert costs.batch == Batch(2, 10.0, pytest.approx(2 * (1.0 - 0.25)), 4)
+    assert costs.batch == Batch(2, 10.0, pytest.approx(2 * (1.0 - 0.25)), 4, pytest.approx(0.4))
 
 
 def test_costs_are_unknown_again_until_batches_are_charged():
@@ -75,7 +77,7 @@ def test_costs_are_unknown_again_until_batches_are_charged():
     costs.add(record(8.0, 40), is_evidence=False)
     assert (costs.busy_s, costs.batch) == (None, Batch(2, 9.0, None, None))
     costs.charge(40, SAMPLE, SLOTS)
-    assert costs.batch == Batch(2, 9.0, pytest.approx(1.5), 4)
+    assert costs.batch == Batch(2, 9.0, pytest.approx(1.5), 4, pytest.approx(0.4))
 
 
 def test_a_cold_batch_never_costs_more_than_it_took():
@@ -83,4 +85,4 @@ def test_a_cold_batch_never_costs_more_than_it_took():
     costs.add(record(0.2, 40), is_evidence=False)
     costs.add(record(10.25, 40))
     costs.charge(80, SAMPLE, SLOTS)
-    assert costs.batch == Batch(2, pytest.approx(10.45), pytest.approx(0.2 + 10.0), 4)
+    assert costs.batch == Batch(2, pytest.approx(10.45), pytest.approx(0.2 + 10.0), 4, pytest.approx(0.4))

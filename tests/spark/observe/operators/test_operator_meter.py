@@ -119,7 +119,7 @@ def test_costs_of_batches_follow_from_the_sample_and_their_rows(runtime):
     meter = OperatorMeter(runtime, "count", cold_batches=0)
     runtime.records[:] = [record(0, 10.0, 100), record(1, 11.0, 40)]
     state = read(meter, sample=BatchTasks(1, ((task(0, "7", 30), task(1, "8", 10)),)))
-    assert state.batch == Batch(2, 2.0, pytest.approx(2.0 - 0.25 * 140 / 40), 4)
+    assert state.batch == Batch(2, 2.0, pytest.approx(2.0 - 0.25 * 140 / 40), 4, 0.0)
     assert state.busy_s == pytest.approx(0.5 * 140 / 40)
     assert read(meter).busy_s == state.busy_s
 
@@ -130,7 +130,7 @@ def test_a_batch_without_rows_does_not_show_which_executors_process_them(runtime
     read(meter, sample=BatchTasks(0, ((task(0, "7", 30), task(1, "8", 10)),)))
     runtime.records.append(record(1, 11.0, 0))
     state = read(meter, sample=BatchTasks(1, ((task(0, "9", 0),),)))
-    assert state.batch == Batch(2, 2.0, 1.75, 4)
+    assert state.batch == Batch(2, 2.0, 1.75, 4, 0.0)
     runtime.records.append(record(2, 12.0, 80))
     assert read(meter).busy_s == pytest.approx(1.5)
 

@@ -20,6 +20,7 @@ class BatchCostCounter:
         batch = before.batch or Batch(0, 0.0, 0.0, 0)
         self._count, self._duration_s = batch.count, batch.duration_s
         self._fixed_s, self._tasks = batch.fixed_s or 0.0, batch.tasks or 0
+        self._overhead_s = batch.overhead_s or 0.0
         self._busy_s = before.busy_s or 0.0
         self._is_sampled = False
         self._pending: deque[BatchRecord] = deque(maxlen=_MOST_PENDING)
@@ -55,6 +56,7 @@ class BatchCostCounter:
         for batch in self._pending:
             self._charge_fixed(max(0.0, batch.duration_s - longest_s * sample.ratio(batch.row_count)))
         self._tasks += batches * sample.tasks.count
+        self._overhead_s += batches * sample.overhead_on(slots)
         warm_fixed_s = self._warm_fixed_s / self._warm if self._warm else 0.0
         self._fixed_s += sum(min(duration_s, warm_fixed_s) for duration_s in self._cold_s)
         self._pending.clear()
@@ -70,8 +72,9 @@ class BatchCostCounter:
 
     @property
     def batch(self) -> Batch:
-        costs = (self._fixed_s, self._tasks) if self._is_sampled else (None, None)
-        return Batch(self._count, self._duration_s, *costs)
+        if not self._is_sampled:
+            return Batch(self._count, self._duration_s)
+        return Batch(self._count, self._duration_s, self._fixed_s, self._tasks, self._overhead_s)
 
     def _charge_fixed(self, cost_s: float) -> None:
         self._fixed_s += cost_s

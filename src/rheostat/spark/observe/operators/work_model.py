@@ -48,6 +48,13 @@ class SampledWork:
         tasks = self.tasks.count
         return max(0.0, sum(self.held_s.values()) - sum(self.worked_s.values())) / tasks if tasks else 0.0
 
+    def overhead_on(self, slots: Mapping[str, int]) -> float:
+        """What all its tasks cost beside their work, in seconds of executors with so many `slots`."""
+        return sum(
+            max(0.0, held_s - self.worked_s.get(executor, 0.0)) / max(1, slots.get(executor, 1))
+            for executor, held_s in self.held_s.items()
+        )
+
     def ratio(self, rows: int) -> float:
         """How many times the sampled batch `rows` are; 1 if that had none."""
         return rows / self.rows if self.rows else 1.0
