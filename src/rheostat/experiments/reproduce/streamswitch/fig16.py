@@ -166,9 +166,9 @@ def _claims(found: Found) -> tuple[Claim, ...]:
 
 _NOTE = (
     "The success rate of an operator is the mean over its substreams. End to end it is the mean over all pairs of a "
-    "substream of each operator, because the mean over all records would hide the delay of a few substreams. A load that "
-    "varies by two thirds every 80 s misses windows, and there the shares have the paper's effect on the operators; end "
-    "to end they differ by less than runs. The last row has no shares to score: the policy only has the "
+    "substream of each operator, because the mean over all records would hide the delay of a few substreams. A load "
+    "that varies by two thirds every 80 s misses windows, and there the shares have the paper's effect on the "
+    "operators; end to end they differ by less than runs. The last row has no shares to score: the policy only has the "
     "end-to-end bound."
 )
 
