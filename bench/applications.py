@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import reduce
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ from rheostat.workloads.feeder import MakeRecord
 FILES = 10
 WARM_UP = 2
 """Files that are not timed."""
+SAMPLED = 12
+"""Smaller batches after that, in which the work of operators is measured that are not timed record by record."""
 FEWER_RECORDS = {"vld": 200, "fpd": 600, "orders": 4000, "sensitive": 4000, "insensitive": 4000, "opinions": 4000}
 SCENARIOS = Path(__file__).parents[1] / "scenarios" / "applications"
 
@@ -47,10 +50,14 @@ def write(folder: Path, records: list[Any], files: range) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for number in files:
         part = records[len(records) * number // FILES : len(records) * (number + 1) // FILES]
-        draft = folder / f".{number}"
-        entered = datetime.now(UTC).isoformat()
-        draft.write_text("".join(json.dumps({"entered": entered, **record}) + "\n" for record in part))
-        draft.rename(folder / f"{number}.json")
+        write_file(folder, f"{number}.json", part)
+
+
+def write_file(folder: Path, name: str, records: list[Any]) -> None:
+    entered = datetime.now(UTC).isoformat()
+    draft = folder / f".{name}"
+    draft.write_text("".join(json.dumps({"entered": entered, **record}) + "\n" for record in records))
+    draft.rename(folder / name)
 
 
 def generated(make: MakeRecord, count: int) -> list[Any]:
@@ -58,9 +65,9 @@ def generated(make: MakeRecord, count: int) -> list[Any]:
 
 
 def timed_topology(
-    spark: SparkSession, topology: Topology, records: list[Any], folder: Path
+    spark: SparkSession, topology: Topology, records: list[Any], more: list[Any], folder: Path
 ) -> tuple[float, dict[str, float]]:
-    """Rows a second, and the microseconds of a record by operator."""
+    """Rows a second, and the microseconds of a record by operator; `more` records follow that are not timed."""
     inbox = folder / "input"
     write(inbox, records, range(WARM_UP))
     with start(topology, sla="60s", policy="static", directory=folder / "run", on=spark) as running:
@@ -70,12 +77,30 @@ def timed_topology(
         write(inbox, records, range(WARM_UP, FILES))
         drain(running.runtime)
         took_s = time.monotonic() - start_s
-        service_us = {
-            name: 1e6 * (busy_s - before[name][1]) / (done - before[name][0])
-            for name, (done, busy_s) in worked(running).items()
-            if name in before and done > before[name][0] and busy_s > before[name][1]
-        }
+        service_us = work_of_each(before, worked(running))
+        if len(service_us) < len(topology.operators):
+            service_us = sampled(running, inbox, more) | service_us
     return len(records) * (1 - WARM_UP / FILES) / took_s, service_us
+
+
+def sampled(running: Pipeline, inbox: Path, records: list[Any]) -> dict[str, float]:
+    """Microseconds of a record by operator, from batches of different sizes: they show what tasks cost beside their
+    work. Nothing is learned from the first ones."""
+    first: dict[str, tuple[int, float]] = {}
+    ends = [len(records) * (number + 1) ** 2 // SAMPLED**2 for number in range(SAMPLED)]
+    for begin, end in pairwise([0, *ends]):
+        write_file(inbox, f"{begin}-{end}.json", records[begin:end])
+        drain(running.runtime)
+        first = worked(running) | first
+    return work_of_each(first, worked(running))
+
+
+def work_of_each(before: Mapping[str, tuple[int, float]], after: Mapping[str, tuple[int, float]]) -> dict[str, float]:
+    return {
+        name: 1e6 * (busy_s - before[name][1]) / (done - before[name][0])
+        for name, (done, busy_s) in after.items()
+        if name in before and done > before[name][0] and busy_s > before[name][1]
+    }
 
 
 def worked(running: Pipeline) -> dict[str, tuple[int, float]]:
@@ -180,10 +205,12 @@ def main() -> None:
     print(f"{'':16}{'records':>9}{'topology':>12}{'one query':>12}{'ratio':>8}  µs a record", flush=True)
     for name in arguments.names:
         found = application(name)
-        records = generated(found.generate(1), min(arguments.records, FEWER_RECORDS.get(name, arguments.records)))
+        count = min(arguments.records, FEWER_RECORDS.get(name, arguments.records))
+        all_records = generated(found.generate(1), 2 * count)
+        records, more = all_records[:count], all_records[count:]
         with tempfile.TemporaryDirectory(prefix="rheostat-bench-", ignore_cleanup_errors=True) as folder:
             topology = found.topology(Path(folder) / "split" / "input")
-            rate, service = timed_topology(spark, topology, records, Path(folder) / "split")
+            rate, service = timed_topology(spark, topology, records, more, Path(folder) / "split")
             plain, remark = None, ""
             if has_loop(topology):
                 remark = "one query cannot have a loop"

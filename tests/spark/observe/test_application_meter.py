@@ -116,6 +116,19 @@ def test_the_batch_under_way_shows_how_far_it_is_and_what_it_has_cost():
     assert meter.state(14.0, None).under_way is None, "the last batch that was reported has finished"
 
 
+def test_a_first_batch_that_takes_long_shows_what_it_has_cost_once_executors_are_no_longer_cold():
+    """Somebody attaches to a query whose batches take minutes."""
+    meter = ApplicationMeter(APPLICATION, FakeQueries(FakeRun("one")))
+    running = TaskData(4, 4, "7", "RUNNING", 24_000)
+    batch = RunningBatch(3, 4.0, 8, (("7", StageShare(20_000, 4)),), (running,), rows=800)
+    meter.look({"one": batch})
+    meter.cold_start.work(["7"], 20.0)
+    assert meter.state(29.0, None).under_way is None
+    meter.cold_start.work(["7"], 10.0)
+    meter.look({"one": batch})
+    assert meter.state(29.0, None).under_way == BatchUnderWay(25.0, 8, 4, 1, worked_s=25.0, rows=800)
+
+
 def test_a_query_that_was_not_sampled_does_not_hide_what_the_others_cost():
     queries = FakeQueries(FakeRun("one", batch(100, 0)), FakeRun("rare", batch(10, 0)))
     meter = ApplicationMeter(APPLICATION, queries, cold_batches=0)

@@ -60,7 +60,7 @@ class ApplicationMeter:
         self._totals.update(running)
         last = self._totals.last_batches
         # One that was seen to run may have finished since.
-        self._running = {id_: batch for id_, batch in running.items() if id_ in last and batch.number > last[id_]}
+        self._running = {id_: batch for id_, batch in running.items() if batch.number > last.get(id_, -1)}
         for earlier in self._totals.earlier:
             self.cold_start.add(earlier)
         for run_id, batch in self._totals.finished:

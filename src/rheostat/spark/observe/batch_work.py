@@ -93,16 +93,21 @@ class BatchWork:
         """The batch that is computed now, which has `rows`; None while nothing shows what its tasks take.
 
         What a task costs beside its work is taken from the last sample. Tasks on executors that had no part in the last
-        batch count as waiting: the first tasks on an executor take longer, and this is no work.
+        batch count as waiting: the first tasks on an executor take longer, and this is no work. Before the first sample
+        all that tasks take is work, once executors have been at work for long enough: somebody may have attached to a
+        query whose batches take minutes.
         """
-        if self.sample is None or self.tasks is None:
+        if self.sample is None and self._cold_start.are_batches_cold:
             return None
-        warm = self.tasks.executors()
+        if self.sample is None or self.tasks is None:
+            warm, overhead_s = {executor for executor, _ in running.done}, 0.0
+        else:
+            warm, overhead_s = set(self.tasks.executors()), self.sample.overhead_s
         begun = [task for task in running.running if task.executor_id in warm]
         done = [share for executor, share in running.done if executor in warm]
         finished = sum(share.succeeded_tasks for share in done)
         held_s = sum(share.task_s for share in done) + sum(task.elapsed_s(now_s) for task in begun)
-        worked_s = held_s - self.sample.overhead_s * (finished + len(begun))
+        worked_s = held_s - overhead_s * (finished + len(begun))
         per_executor = max((slots.get(executor, 1) for executor in warm), default=1)
         return BatchUnderWay(
             elapsed_s=max(0.0, now_s - running.started_s),

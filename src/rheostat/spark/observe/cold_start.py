@@ -39,10 +39,11 @@ class ColdStart:
     @property
     def is_cold(self) -> bool:
         """Whether what was done up to now does not show what work costs."""
-        return self._are_batches_cold or (not self._is_sampled and not self._is_overdue)
+        return self.are_batches_cold or (not self._is_sampled and not self._is_overdue)
 
     @property
-    def _are_batches_cold(self) -> bool:
+    def are_batches_cold(self) -> bool:
+        """Whether the batch under way, if there is one, is no evidence."""
         return self._left > 0 and not self._is_overdue
 
     @property
@@ -53,7 +54,7 @@ class ColdStart:
         """Count a committed batch, and return whether it is evidence: one that takes long enough always is."""
         if not self.is_cold:
             return True
-        is_evidence = not self._are_batches_cold or batch.duration_s >= LONGEST_COLD_S
+        is_evidence = not self.are_batches_cold or batch.duration_s >= LONGEST_COLD_S
         self._left -= 1 if batch.row_count else 0
         self._in_batches_s += batch.duration_s
         return is_evidence
