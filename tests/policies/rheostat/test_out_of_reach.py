@@ -113,6 +113,12 @@ def test_one_task_that_is_too_long_is_named(observed):
     assert why.startswith("1 of 8 tasks of a batch of 'work' still run after 30s")
 
 
+def test_sources_that_take_longer_than_the_sla_are_named(observed):
+    slow = replace(sizing_of(observed), outside_s=6.0)
+    why = why_out_of_reach(observed, slow, observed.pools["work"], 6)
+    assert why.startswith("records take 6s in sources and between operators")
+
+
 def test_the_room_of_the_cluster_and_the_budget_are_named(observed):
     between = msgspec.structs.replace(observed.snapshot.operator_states[0], under_way=None)
     calm = msgspec.structs.replace(observed, snapshot=Snapshot(100.0, (between,), observed.snapshot.executors))
