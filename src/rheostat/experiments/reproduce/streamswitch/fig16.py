@@ -22,7 +22,7 @@ _PERIOD_S = 300.0
 _SWING = 0.25
 """Relative amplitude."""
 
-_ALL_BUT = 99.9
+_NEARLY_ALL = 99.9
 """Per cent of windows from which on shares do not differ."""
 
 _AT_RUN_TIME = "at run time"
@@ -141,7 +141,7 @@ def _claims(found: Found) -> tuple[Claim, ...]:
             split[-1] > split[0] and count[0] > count[-1],
             f"split {split[0]:.2f} to {split[-1]:.2f} %, count {count[-1]:.2f} to {count[0]:.2f} %",
             why=f"Even the smallest share is enough here: it holds in {min(*split, *count):.2f} % of the windows."
-            if min(*split, *count) > _ALL_BUT
+            if min(*split, *count) > _NEARLY_ALL
             else "",
         ),
         Claim(
@@ -154,7 +154,7 @@ def _claims(found: Found) -> tuple[Claim, ...]:
             "paper",
             best == fairest,
             f"{_name(best)} has {rates[best]:.2f} %; the minimum is best with {_name(fairest)}",
-            given="No shares miss windows, so none are best." if min(rates.values()) > _ALL_BUT else "",
+            given="No shares miss windows, so none are best." if min(rates.values()) > _NEARLY_ALL else "",
         ),
         Claim(
             "shares that are adjusted at run time are as good as the best fixed shares",
