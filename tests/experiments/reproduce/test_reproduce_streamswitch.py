@@ -19,14 +19,15 @@ from rheostat.sim.cluster.cluster import Cluster
 
 
 def test_orders_are_skewed_and_open_with_spikes_as_the_trace_does() -> None:
-    scenario = orders(100.0)
+    scenario = orders(600.0)
     source = scenario.model.source("in")
     assert source.weights is not None
     assert source.weights.max() > 0.02
     assert np.sort(source.weights)[::-1][: len(source.weights) // 100].sum() > 0.10
-    usual = np.median(source.load.rates(np.linspace(10, 90, 200)))
+    usual = source.load.rates(np.linspace(10, 590, 600))
     assert source.load.rate_at(0.0) / 1000.0 > 0.5 * 80
-    assert 500 <= usual <= 1500
+    assert 800 <= usual.mean() <= 1200, "14.85 million orders in four hours"
+    assert 100 <= usual.min() < 1000 < 1800 < usual.max() < 10_000, "from hundreds to thousands"
     assert scenario.model.topology.operators["work"].substream_count == SUBSTREAMS
 
 

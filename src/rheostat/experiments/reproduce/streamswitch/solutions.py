@@ -1,9 +1,10 @@
 """Solutions: StreamSwitch, DRS, DRS-LB and fixed numbers of executors, compared in figures 5 and 17."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rheostat.experiments.reproduce.streamswitch.workloads import SLOT_S, SWITCH, orders
+from rheostat.experiments.reproduce.streamswitch.workloads import SLOT_S, SWINGS, SWITCH, orders
 from rheostat.experiments.reproduce.sweep import Case
 
 SESSION_S = 600.0
@@ -30,8 +31,14 @@ class Solution:
     def __str__(self) -> str:
         return f"{self.kind}({self.parameter:g})"
 
-    def case(self, session_s: float, bound_s: float = 1.0, window_s: float = 1.0) -> Case:
-        sla: dict[str, Any] = {"bound_s": bound_s, "window_s": window_s}
+    def case(
+        self,
+        session_s: float,
+        bound_s: float = 1.0,
+        window_s: float = 1.0,
+        variation: Mapping[str, Any] = SWINGS,
+    ) -> Case:
+        sla: dict[str, Any] = {"bound_s": bound_s, "window_s": window_s, "variation": variation}
         if self.kind == "Static":
             return Case(orders(session_s, executors=int(self.parameter), period_s=_STATIC_PERIOD_S, **sla), "static")
         scenario = orders(session_s, **sla)

@@ -4,6 +4,7 @@ Rates, periods, skew, (L, T), l and δ are the paper's; runs are shorter. With f
 let the noise of single records decide.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from rheostat.experiments.reproduce.sweep import scenario_of
@@ -69,9 +70,21 @@ _ORDERS_PER_S, _ORDERS_RATE = 1000.0, 180.0
 _SPIKES, _SPIKE_S = (80.0, 70.0), 0.08
 
 
-def orders(session_s: float, *, executors: int = 8, **fields: Any) -> Scenario:
+JUMPS: dict[str, Any] = {"shape": "erratic", "low": 0.5, "high": 1.5, "interval": "15s", "peak_chance": 0}
+"""A rate that jumps every 15 seconds, and neither rises nor falls for longer."""
+
+SWINGS: dict[str, Any] = {
+    "product": [
+        {"shape": "sine", "base": 1.0, "amplitude": 0.8, "period": "4m"},
+        {"shape": "erratic", "low": 0.8, "high": 1.2, "interval": "15s", "peak_chance": 0},
+    ]
+}
+"""A rate that rises and falls within minutes, between hundreds and two thousand a second."""
+
+
+def orders(session_s: float, *, executors: int = 8, variation: Mapping[str, Any] = SWINGS, **fields: Any) -> Scenario:
     """Two sessions of limit orders for 1,156 stocks. Each opens with a spike of 70 to 80 times the usual rate, which
-    then varies between 500/s and 1,500/s; the hot stocks change every minute."""
+    then varies; the hot stocks change every minute."""
     opening = {
         "shape": "opening_auction",
         "base": _ORDERS_PER_S,
@@ -79,7 +92,6 @@ def orders(session_s: float, *, executors: int = 8, **fields: Any) -> Scenario:
         "decay": _SPIKE_S,
         "session": session_s,
     }
-    variation = {"shape": "erratic", "low": 0.5, "high": 1.5, "interval": "15s", "peak_chance": 0}
     return keyed(
         "limit orders",
         {"product": [opening, variation]},
