@@ -3,10 +3,10 @@
 Run with `python -m bench.applications [NAME ...]`. Both work off the same generated records on `local[2]`. The first
 fifth warms up and is not timed. The topology has a query for each operator and durable streams between them; the plain
 query has all functions in one, with as many state partitions. What one query cannot do is said: loops, and several
-stateful operators whose rows are updated. The last column is the work of one record in each operator, in microseconds,
-as far as it was measured. That of functions on single records is exact: with `--scenarios` it becomes the service time
-in `scenarios/applications`. That of others ("about") is what Rheostat sees of it, and too high where a task has a few
-records only.
+stateful operators whose rows are updated. The last column is the work of one record in each operator, in microseconds;
+with `--scenarios` it becomes the service time in `scenarios/applications`. Functions on single records are timed. Of
+other operators it is by how much the tasks of a batch take longer with one more record, with its confidence interval of
+95 %, over small and large batches in turn; less than a microsecond is written as one.
 """
 
 import argparse
@@ -14,12 +14,12 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import reduce
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from bench._drain import drain
@@ -27,11 +27,16 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import to_arrow_schema
+from scipy.stats import theilslopes
 
 from rheostat.errors import RheostatError
-from rheostat.pipeline import Pipeline, start
+from rheostat.pipeline import start
+from rheostat.spark.observe.status_store import StatusStore
+from rheostat.spark.observe.task_samples import TaskSampler
 from rheostat.spark.query.per_record.record_function import RecordFunction, as_struct
+from rheostat.spark.query.runtime import Runtime
 from rheostat.spark.query.sinks import FolderSink
+from rheostat.spark.query.unit_query import UnitQuery
 from rheostat.spark.query.user_functions import emits_final_rows
 from rheostat.spark.session import build_session
 from rheostat.topology import REJECTED, Topology
@@ -41,8 +46,10 @@ from rheostat.workloads.feeder import MakeRecord
 FILES = 10
 WARM_UP = 2
 """Files that are not timed."""
-SAMPLED = 12
-"""Smaller batches after that, in which the work of operators is measured that are not timed record by record."""
+SIZES = (1, 20) * 8
+"""Files after that, by their shares of the records: for operators that are not timed record by record."""
+MEASURED = 6
+"""Times as many records in those files."""
 FEWER_RECORDS = {"vld": 200, "fpd": 600, "orders": 4000, "sensitive": 4000, "insensitive": 4000, "opinions": 4000}
 SCENARIOS = Path(__file__).parents[1] / "scenarios" / "applications"
 
@@ -66,58 +73,74 @@ def generated(make: MakeRecord, count: int) -> list[Any]:
     return [make(0.001 * n) for n in range(count)]
 
 
+class Slope(NamedTuple):
+    """Microseconds of one more record, with the limits of the confidence interval."""
+
+    us: float
+    low: float
+    high: float
+
+
 def timed_topology(
     spark: SparkSession, topology: Topology, records: list[Any], more: list[Any], folder: Path
-) -> tuple[float, dict[str, float], dict[str, float]]:
+) -> tuple[float, dict[str, float], dict[str, Slope]]:
     """Rows a second, and the microseconds of a record by operator: those that are timed, and others, which are measured
     on `more` records after that."""
     inbox = folder / "input"
     write(inbox, records, range(WARM_UP))
     with start(topology, sla="60s", policy="static", directory=folder / "run", on=spark) as running:
-        drain(running.runtime)
-        before = worked(running)
+        runtime = running.runtime
+        drain(runtime)
+        before = timings_of(runtime)
         start_s = time.monotonic()
         write(inbox, records, range(WARM_UP, FILES))
-        drain(running.runtime)
+        drain(runtime)
         took_s = time.monotonic() - start_s
-        timed_us = work_of_each(before, worked(running))
-        timed_us = {name: us for name, us in timed_us.items() if running.runtime.timings(name) is not None}
-        others_us = sampled(running, inbox, more) if len(timed_us) < len(topology.operators) else {}
-    rate = len(records) * (1 - WARM_UP / FILES) / took_s
-    return rate, timed_us, {name: us for name, us in others_us.items() if name not in timed_us}
+        timed_us = {name: service_us(before[name], after) for name, after in timings_of(runtime).items()}
+        others = [name for name in topology.operators if name not in timed_us]
+        slopes = sampled(spark, runtime, others, inbox, more) if others else {}
+    return len(records) * (1 - WARM_UP / FILES) / took_s, timed_us, slopes
 
 
-def sampled(running: Pipeline, inbox: Path, records: list[Any]) -> dict[str, float]:
-    """Microseconds of a record by operator, from batches of different sizes: they show what tasks cost beside their
-    work. Nothing is learned from the first ones."""
-    first: dict[str, tuple[int, float]] = {}
-    ends = [len(records) * (number + 1) ** 2 // SAMPLED**2 for number in range(SAMPLED)]
+def timings_of(runtime: Runtime) -> dict[str, tuple[int, float]]:
+    """Records so far and the seconds that they took, of operators that are timed record by record."""
+    found = {name: runtime.timings(name) for name in runtime.topology.operators}
+    return {name: (each.records, each.busy_s) for name, each in found.items() if each is not None}
+
+
+def service_us(before: tuple[int, float], after: tuple[int, float]) -> float:
+    return 1e6 * (after[1] - before[1]) / (after[0] - before[0])
+
+
+def sampled(
+    spark: SparkSession, runtime: Runtime, operators: Sequence[str], inbox: Path, records: list[Any]
+) -> dict[str, Slope]:
+    """What one more record costs by operator, from the records and the run time of the tasks of each batch."""
+    store = StatusStore(spark, driver_serves=True)
+    queries = {query.unit.name: query for query in runtime.queries.values() if query.unit.name in operators}
+    seen = {name: last_batch(query) for name, query in queries.items()}
+    batches: dict[str, list[tuple[int, float]]] = {name: [] for name in queries}
+    ends = [len(records) * part // sum(SIZES) for part in accumulate(SIZES)]
     for begin, end in pairwise([0, *ends]):
         write_file(inbox, f"{begin}-{end}.json", records[begin:end])
-        drain(running.runtime)
-        first = worked(running) | first
-    return work_of_each(first, worked(running))
+        drain(runtime)
+        for name, query in queries.items():
+            assert query.query is not None
+            for batch in query.batches.after(seen[name]):
+                seen[name] = batch.batch
+                tasks = TaskSampler(store).sample({query.query.runId: batch.batch}).get(query.query.runId)
+                if tasks is not None and batch.row_count:
+                    batches[name].append((batch.row_count, sum(tasks.run_s().values())))
+    return {name: slope_of(each) for name, each in batches.items() if len({rows for rows, _ in each}) > 1}
 
 
-def work_of_each(before: Mapping[str, tuple[int, float]], after: Mapping[str, tuple[int, float]]) -> dict[str, float]:
-    return {
-        name: 1e6 * (busy_s - before[name][1]) / (done - before[name][0])
-        for name, (done, busy_s) in after.items()
-        if name in before and done > before[name][0] and busy_s > before[name][1]
-    }
+def last_batch(query: UnitQuery) -> int:
+    return max((batch.batch for batch in query.batches.after(-1)), default=-1)
 
 
-def worked(running: Pipeline) -> dict[str, tuple[int, float]]:
-    """Records and the seconds that they took so far, by operator: of functions on single records as these measure it,
-    of others as Rheostat does, which it does not while executors are cold."""
-    found: dict[str, tuple[int, float]] = {}
-    for name, state in running.plant.observe().operators.items():
-        timings = running.runtime.timings(name)
-        if timings is not None:
-            found[name] = timings.records, timings.busy_s
-        elif state.completed is not None and state.busy_s is not None:
-            found[name] = state.completed, state.busy_s
-    return found
+def slope_of(batches: Sequence[tuple[int, float]]) -> Slope:
+    found = theilslopes([run_s for _, run_s in batches], [rows for rows, _ in batches])
+    return Slope(1e6 * found.slope, 1e6 * found.low_slope, 1e6 * found.high_slope)
 
 
 def timed_plain(spark: SparkSession, topology: Topology, records: list[Any], folder: Path) -> float:
@@ -210,11 +233,11 @@ def main() -> None:
     for name in arguments.names:
         found = application(name)
         count = min(arguments.records, FEWER_RECORDS.get(name, arguments.records))
-        all_records = generated(found.generate(1), 2 * count)
+        all_records = generated(found.generate(1), (1 + MEASURED) * count)
         records, more = all_records[:count], all_records[count:]
         with tempfile.TemporaryDirectory(prefix="rheostat-bench-", ignore_cleanup_errors=True) as folder:
             topology = found.topology(Path(folder) / "split" / "input")
-            rate, service, others = timed_topology(spark, topology, records, more, Path(folder) / "split")
+            rate, service, slopes = timed_topology(spark, topology, records, more, Path(folder) / "split")
             plain, remark = None, ""
             if has_loop(topology):
                 remark = "one query cannot have a loop"
@@ -226,12 +249,13 @@ def main() -> None:
                     remark = f"refused by Spark: {str(error).splitlines()[0][:60]}"
         costs = ", ".join(
             [f"{operator} {us:,.0f}" for operator, us in service.items()]
-            + [f"{operator} about {us:,.0f}" for operator, us in others.items()]
+            + [f"{name} {each.us:,.0f} ({each.low:,.0f} to {each.high:,.0f})" for name, each in slopes.items()]
         )
         shown = f"{plain:12,.0f}{rate / plain:8.2f}" if plain else f"{'-':>12}{'':8}"
         print(f"{name:16}{len(records):9,}{rate:12,.0f}{shown}  {costs}  {remark}", flush=True)
         if arguments.scenarios:
-            write_service_times(SCENARIOS / f"{name}.toml", service)
+            found_us = service | {operator: each.us for operator, each in slopes.items()}
+            write_service_times(SCENARIOS / f"{name}.toml", found_us)
     spark.stop()
 
 
