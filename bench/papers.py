@@ -60,6 +60,8 @@ class Case:
     """The load if there are recorded traces."""
     substreams: int | None = None
     """Of keyed operators, if not as many as usual: each is a task, and two cores carry few."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of the application's topology."""
 
 
 DURATION_S = 160.0
@@ -84,6 +86,7 @@ CASES = {
         {"streamswitch": Contender("streamswitch"), "drs": Contender("drs"), "fixed 1:2": Contender("static")},
         {"match": 0.02},
         substreams=8,
+        options={"resting": RESTING},
     ),
     "pa-sps": Case(
         "a rate that changes much, forecast or not",
@@ -180,7 +183,7 @@ def run(case: Case, traces: Path | None) -> None:
     found, sla = application(case.application), SLA.parse(case.sla)
     fewer = {} if case.substreams is None else {"substreams": case.substreams}
     trial = Trial(
-        lambda folder: waiting(found.topology(folder, **fewer), case.waits), shape_from(case.load, traces=traces),
+        lambda folder: waiting(found.topology(folder, **fewer, **case.options), case.waits), shape_from(case.load, traces=traces),
         lambda: found.generate(1), sla, DURATION_S, case.executors, Budget(case.budget), trickle=2.0,
     )  # fmt: skip
     print(f"\n{case.application}: {case.point}; SLA {sla}, {case.budget} executors at most")

@@ -107,6 +107,23 @@ def test_a_book_in_state_is_the_same_however_often_it_is_written_and_read(entere
     assert events == naive(numbered)
 
 
+def test_a_book_that_opens_with_resting_orders_trades_with_them_by_price_and_age():
+    under_test = Book("S100", [], [], {}, {})
+    under_test.open(orders.RESTING)
+    rest = {key: list(level) for key, (level,) in under_test.levels.items()}
+    assert sum(map(len, rest.values())) == orders.RESTING
+    assert pytest.approx(370_000, rel=0.01) == orders.STOCKS * orders.RESTING, "as in StreamSwitch"
+    assert under_test.bids[-1] < under_test.asks[0]
+    best = rest["sell", under_test.asks[0]]
+    assert [number for number, *_ in best] == sorted(number for number, *_ in best)
+    all_of_it = {"number": 1, "account": 5, "side": "buy", "price": under_test.asks[0], "quantity": 100 * len(best) + 7}
+    events = list(under_test.enter(all_of_it))
+    assert [(kind, maker, quantity) for _, kind, _, maker, _, quantity in events] == [
+        ("trade", number, 100) for number, *_ in best
+    ]
+    assert under_test.bids[-1] == all_of_it["price"], "what is left rests"
+
+
 class MapState:
     """Spark's, which refuses to remove what it does not have."""
 

@@ -9,6 +9,7 @@ happen at the price of the older order. Substreams move between executors with t
 
 from bisect import insort
 from collections.abc import Hashable, Iterator, MutableMapping
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,22 +31,31 @@ ACCOUNTS = 200
 FIRST_CASH, FIRST_SHARES = 100_000_000, 10_000
 """What an account can trade with in each stock at first; prices are in cents."""
 
+RESTING = 320
+"""Orders in each book when StreamSwitch's exchange opens: 370 thousand in all."""
+
 ORDER = "number long, stock string, account long, side string, price long, quantity long"
 EVENT = "stock string, event string, number long, other long, price long, quantity long"
 EVENT_COLUMNS = ("stock", "event", "number", "other", "price", "quantity")
 _MOST = 1_000_000
+_OPENING_PRICES = 20
+"""On each side of a book with generated orders."""
 
 Order = dict[str, Any]
 Event = tuple[str, str, int, int | None, int, int]
 
 
-def topology(folder: Path, substreams: int = SUBSTREAMS) -> Topology:
+def topology(folder: Path, substreams: int = SUBSTREAMS, resting: int = 0) -> Topology:
+    """With `resting` each stock has so many generated orders in its book before its first order comes: the state of an
+    exchange that has been open for a while."""
     return Topology(
         "orders",
         [
             Source("orders", reader=json_records(folder, ORDER)),
             Operator("accept", accept, inputs="orders", outputs={"good": 1, "rejected": 0}),
-            Operator("match", match, inputs="accept.good", key="stock", substreams=substreams),
+            Operator(
+                "match", partial(match, resting=resting), inputs="accept.good", key="stock", substreams=substreams
+            ),
         ],
     )
 
@@ -61,12 +71,15 @@ def accept(order: Order) -> Iterator[Order]:
     yield {name: order[name] for name in ("number", "stock", "account", "side", "price", "quantity")}
 
 
-def match(orders: DataFrame) -> DataFrame:
-    return orders.groupBy("stock").transformWithState(Matcher(), EVENT, "Update", "None")
+def match(orders: DataFrame, resting: int = 0) -> DataFrame:
+    return orders.groupBy("stock").transformWithState(Matcher(resting), EVENT, "Update", "None")
 
 
 class Matcher(StatefulProcessor):
     """Matches the orders of each stock in the order of their numbers. Only price levels that are touched are read."""
+
+    def __init__(self, resting: int = 0) -> None:
+        self.resting = resting
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.prices = handle.getValueState("prices", "bids array<long>, asks array<long>")
@@ -76,9 +89,13 @@ class Matcher(StatefulProcessor):
         self.accounts = handle.getMapState("accounts", "account long", "cash long, shares long")
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-        bids, asks = self.prices.get() or ([], [])
         levels, accounts = StateMap[Any, Any](self.levels), StateMap[Any, Any](self.accounts)
-        book = Book(key[0], list(bids), list(asks), levels, accounts)
+        if self.prices.exists():
+            bids, asks = self.prices.get() or ([], [])
+            book = Book(key[0], list(bids), list(asks), levels, accounts)
+        else:
+            book = Book(key[0], [], [], levels, accounts)
+            book.open(self.resting)
         for order in sorted(rows, key=itemgetter("number")):
             for event in book.enter(order.asDict()):
                 yield Row(**dict(zip(EVENT_COLUMNS, event, strict=True)))
@@ -103,6 +120,15 @@ class Book:
         accounts: MutableMapping[tuple[int], tuple[int, int]],
     ) -> None:
         self.stock, self.bids, self.asks, self.levels, self.accounts = stock, bids, asks, levels, accounts
+
+    def open(self, resting: int) -> None:
+        """Let generated orders rest in the empty book, a half on each side: their numbers are below zero, and what they
+        need is not taken from any account."""
+        middle = middle_price(int(self.stock[1:]))
+        for number in range(-resting, 0):
+            side, away = ("buy", -1) if number % 2 else ("sell", 1)
+            price = max(1, middle + away * (1 + -number // 2 % _OPENING_PRICES))
+            self._rest(side, price, (number, number % ACCOUNTS, 100))
 
     def enter(self, order: Order) -> Iterator[Event]:
         """Match an order with resting ones and let the rest of it rest; one that its account cannot pay is refused."""
@@ -196,11 +222,15 @@ class StateMap(MutableMapping[Key, Value]):
         return sum(1 for _ in self)
 
 
+def middle_price(stock: int) -> int:
+    """Around which generated orders are."""
+    return 500 + 37 * stock % 4500
+
+
 def generate(seed: int) -> MakeRecord:
     """Orders around a price for each stock; few stocks have most of them."""
     rng = np.random.default_rng(seed)
     shares = np.cumsum(limit_orders(STOCKS))
-    middle = rng.integers(500, 5000, STOCKS)
     number = 0
 
     def make(time_s: float) -> Order:
@@ -208,13 +238,14 @@ def generate(seed: int) -> MakeRecord:
         number += 1
         stock = min(int(np.searchsorted(shares, rng.random())), STOCKS - 1)
         side = "buy" if rng.random() < 0.5 else "sell"
-        away = round(rng.normal(0.3, 1.0) * 0.01 * middle[stock])  # most orders wait for a better price than the last
+        middle = middle_price(stock)
+        away = round(rng.normal(0.3, 1.0) * 0.01 * middle)  # most orders wait for a better price than the last
         return {
             "number": number,
             "stock": f"S{stock}",
             "account": int(rng.integers(ACCOUNTS)),
             "side": side,
-            "price": int(max(1, middle[stock] + (-away if side == "buy" else away))),
+            "price": int(max(1, middle + (-away if side == "buy" else away))),
             "quantity": 100 * int(rng.geometric(0.3)),
         }
 

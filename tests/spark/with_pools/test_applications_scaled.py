@@ -41,8 +41,10 @@ def taken(generate: Any, count: int) -> list[dict[str, Any]]:
 def test_orders(scaled):
     good = [{**order, "stock": f"S{int(order['stock'][1:]) % 20}"} for order in taken(orders.generate(1), 1200)]
     bad = [{**good[0], "stock": "S9999"}, "{not json", {**good[0], "quantity": "many"}, {"number": 5}]
-    results = scaled(lambda folder: orders.topology(folder, substreams=4), [*good[:500], *bad, *good[500:]])
+    results = scaled(lambda folder: orders.topology(folder, substreams=4, resting=50), [*good[:500], *bad, *good[500:]])
     books = {order["stock"]: orders.Book(order["stock"], [], [], {}, {}) for order in good}
+    for book in books.values():
+        book.open(50)
     expected = sorted((event for order in good for event in books[order["stock"]].enter(order)), key=repr)
     assert sorted((tuple(row[n] for n in orders.EVENT_COLUMNS) for row in results["match"]), key=repr) == expected
     assert reasons(results["accept.rejected"]) == ["malformed", "malformed", "no stock", "unknown stock"]
