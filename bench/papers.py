@@ -34,6 +34,7 @@ from rheostat.spark.cluster.node import Node
 from rheostat.spark.query.per_record.record_function import Record, RecordFunction
 from rheostat.topology import Operator, Topology
 from rheostat.workloads.application import application
+from rheostat.workloads.orders import RESTING
 from rheostat.workloads.sensitive import ROUNDS
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios" / "applications"
@@ -181,9 +182,9 @@ def run(case: Case, traces: Path | None) -> None:
     if traces is not None and case.recorded is not None:
         case = replace(case, load=case.recorded)
     found, sla = application(case.application), SLA.parse(case.sla)
-    fewer = {} if case.substreams is None else {"substreams": case.substreams}
+    options = dict(case.options) | ({} if case.substreams is None else {"substreams": case.substreams})
     trial = Trial(
-        lambda folder: waiting(found.topology(folder, **fewer, **case.options), case.waits), shape_from(case.load, traces=traces),
+        lambda folder: waiting(found.topology(folder, **options), case.waits), shape_from(case.load, traces=traces),
         lambda: found.generate(1), sla, DURATION_S, case.executors, Budget(case.budget), trickle=2.0,
     )  # fmt: skip
     print(f"\n{case.application}: {case.point}; SLA {sla}, {case.budget} executors at most")
