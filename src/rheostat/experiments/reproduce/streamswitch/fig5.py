@@ -122,7 +122,7 @@ _NOTE = (
     "The trace is not public; orders with its stated properties are generated here. No solution can process 70 to 80 "
     "times the usual rate, so each opening costs every solution some seconds. All solutions see the same arrivals and "
     "can be compared with each other. How the rate varies decides: where it jumps every 15 seconds between 500/s and "
-    "1,500/s and does not rise or fall for longer (last rows), a fixed number is as good as following it."
+    "1,500/s and is never high for longer (last rows), a fixed number is as good as following it."
 )
 
 
@@ -150,8 +150,8 @@ REPRODUCTIONS = (
         figure="Figure 5",
         title="success rate and executors under (1 s, 1 s)",
         run=run,
-        setting="Limit orders, two sessions of ten minutes (two hours in the paper). About 1,000 orders/s, which "
-        "rise and fall between 200/s and 2,000/s within four minutes, on executors that process 180/s; the spikes "
-        "decay with a time constant of 0.08 s.",
+        setting="Limit orders, two sessions of ten minutes (two hours in the paper). About 1,000 orders/s, "
+        "600/s to 1,300/s for 15 s each and twice as many in the last minute of a session, on executors that process "
+        "180/s; the spikes decay with a time constant of 0.08 s.",
     ),
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rheostat.experiments.reproduce.streamswitch.workloads import SLOT_S, SWINGS, SWITCH, orders
+from rheostat.experiments.reproduce.streamswitch.workloads import SLOT_S, SWITCH, orders
 from rheostat.experiments.reproduce.sweep import Case
 
 SESSION_S = 600.0
@@ -36,7 +36,7 @@ class Solution:
         session_s: float,
         bound_s: float = 1.0,
         window_s: float = 1.0,
-        variation: Mapping[str, Any] = SWINGS,
+        variation: Mapping[str, Any] | None = None,
     ) -> Case:
         sla: dict[str, Any] = {"bound_s": bound_s, "window_s": window_s, "variation": variation}
         if self.kind == "Static":

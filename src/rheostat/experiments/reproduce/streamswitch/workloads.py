@@ -71,20 +71,21 @@ _SPIKES, _SPIKE_S = (80.0, 70.0), 0.08
 
 
 JUMPS: dict[str, Any] = {"shape": "erratic", "low": 0.5, "high": 1.5, "interval": "15s", "peak_chance": 0}
-"""A rate that jumps every 15 seconds, and neither rises nor falls for longer."""
-
-SWINGS: dict[str, Any] = {
-    "product": [
-        {"shape": "sine", "base": 1.0, "amplitude": 0.8, "period": "4m"},
-        {"shape": "erratic", "low": 0.8, "high": 1.2, "interval": "15s", "peak_chance": 0},
-    ]
-}
-"""A rate that rises and falls within minutes, between hundreds and two thousand a second."""
+"""A rate that jumps every 15 seconds, and is never high for longer."""
 
 
-def orders(session_s: float, *, executors: int = 8, variation: Mapping[str, Any] = SWINGS, **fields: Any) -> Scenario:
+def closing_surge(session_s: float) -> dict[str, Any]:
+    """A rate that jumps every 15 seconds, and doubles in the last tenth of a session."""
+    jumps = {"shape": "erratic", "low": 0.6, "high": 1.3, "interval": "15s", "peak_chance": 0}
+    surge = {"shape": "step", "steps": [[0, 1], [0.9 * session_s, 2]], "repeat": session_s}
+    return {"product": [jumps, surge]}
+
+
+def orders(
+    session_s: float, *, executors: int = 8, variation: Mapping[str, Any] | None = None, **fields: Any
+) -> Scenario:
     """Two sessions of limit orders for 1,156 stocks. Each opens with a spike of 70 to 80 times the usual rate, which
-    then varies; the hot stocks change every minute."""
+    then varies, and surges before it closes; the hot stocks change every minute."""
     opening = {
         "shape": "opening_auction",
         "base": _ORDERS_PER_S,
@@ -94,7 +95,7 @@ def orders(session_s: float, *, executors: int = 8, variation: Mapping[str, Any]
     }
     return keyed(
         "limit orders",
-        {"product": [opening, variation]},
+        {"product": [opening, variation or closing_surge(session_s)]},
         _ORDERS_RATE,
         duration_s=len(_SPIKES) * session_s,
         executors=executors,
