@@ -141,3 +141,13 @@ def test_records_before_a_cost_is_known_count_as_those_after_it():
     replay = history.replay(10.0)
     arrived = np.interp([20.0, 50.0, 80.0, 110.0], replay.times_s, replay.arrived)
     assert np.diff(arrived) == pytest.approx([1500.0] * 3)
+
+
+def test_it_is_told_after_which_moments_records_came_to_cost_more():
+    factors = [1.0] * 60 + [4.0] * 15 + [1.0] * 60
+    replay = history_of([50.0] * len(factors), [0.01 * factor for factor in factors]).replay(20.0)
+    moments_s = replay.moments_s[replay.dearer]
+    assert len(moments_s) > 0
+    assert moments_s.min() >= 60 * PERIOD_S - 20.0
+    assert moments_s.max() <= 60 * PERIOD_S
+    assert not history_of([50.0] * 60 + [200.0] * 15 + [50.0] * 60).replay(20.0).dearer.any()

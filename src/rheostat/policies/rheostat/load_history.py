@@ -202,13 +202,21 @@ class LoadHistory:
         supposed = round(_UNSEEN_S / passed_s * len(alike_s)) if len(alike_s) else 1
         before, after = self.rate * horizon_s, max(_UNSEEN_RISE * np.median(rates), self.rate) * horizon_s
         rise_s = counted_s[0] - horizon_s
+        moments_s = np.concatenate([[rise_s] * supposed, alike_s])
         return LoadReplay(
             np.concatenate([[rise_s - horizon_s, rise_s], counted_s]),
             np.concatenate([[-before - after, -after], arrived - arrived[0]]),
-            np.concatenate([[rise_s] * supposed, alike_s]),
+            moments_s,
             self.rate,
             supposed,
+            self._became_dearer(moments_s, horizon_s),
         )
+
+    def _became_dearer(self, since_s: NDArray[np.float64], horizon_s: float) -> NDArray[np.bool_]:
+        """Whether records came to cost more within `horizon_s` after these times."""
+        times_s, costs_s = np.array([(each.time_s, each.cost_s) for each in self._past]).T
+        first, last = np.searchsorted(times_s, since_s), np.searchsorted(times_s, since_s + horizon_s, side="right")
+        return np.array([costs_s[i:j].max(initial=0.0) > costs_s[i] for i, j in zip(first, last, strict=True)])
 
     def _moments_like_now(self, loads: ArrayLike, horizon_s: float) -> NDArray[np.float64]:
         """When the load, of which `loads` has one for each turn, was like the last of them; none while there are few
