@@ -38,8 +38,8 @@ ORDER = "number long, stock string, account long, side string, price long, quant
 EVENT = "stock string, event string, number long, other long, price long, quantity long"
 EVENT_COLUMNS = ("stock", "event", "number", "other", "price", "quantity")
 _MOST = 1_000_000
-_OPENING_PRICES = 20
-"""On each side of a book with generated orders."""
+_OPENING_PRICES = 4
+"""On each side of a book with generated orders: each is an entry of the state to write."""
 
 Order = dict[str, Any]
 Event = tuple[str, str, int, int | None, int, int]
