@@ -122,12 +122,12 @@ class Book:
         self.stock, self.bids, self.asks, self.levels, self.accounts = stock, bids, asks, levels, accounts
 
     def open(self, resting: int) -> None:
-        """Let generated orders rest in the empty book, a half on each side: their numbers are below zero, and what they
-        need is not taken from any account."""
+        """Let generated orders rest in the empty book, a half on each side and too far from the middle to trade soon:
+        their numbers are below zero, and what they need is not taken from any account."""
         middle = middle_price(int(self.stock[1:]))
         for number in range(-resting, 0):
             side, away = ("buy", -1) if number % 2 else ("sell", 1)
-            price = max(1, middle + away * (1 + -number // 2 % _OPENING_PRICES))
+            price = middle + away * (middle // 20 + -number // 2 % _OPENING_PRICES)
             self._rest(side, price, (number, number % ACCOUNTS, 100))
 
     def enter(self, order: Order) -> Iterator[Event]:
