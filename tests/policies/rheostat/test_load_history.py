@@ -120,34 +120,3 @@ def test_records_that_are_counted_a_turn_late_are_no_rise():
 def test_a_jump_is_believed_at_once_also_after_a_turn_with_few_records():
     assert history_of([40.0] * 10 + [120.0]).rate > 100
     assert history_of([40.0] * 10 + [30.0, 120.0]).rate > 90
-
-
-def test_rises_of_what_a_record_costs_are_replayed_like_those_of_the_rate():
-    calm, peak = 9, 6
-    lengths = (0, 5, 2, 8, 1, 6, 3, 9, 4, 7, 2, 5)
-    factors = [f for length in lengths for f in [1.0] * (calm + length) + [4.0] * peak] + [1.0] * calm
-    by_rate = history_of([50.0 * factor for factor in factors]).replay(20.0)
-    by_cost = history_of([50.0] * len(factors), [0.01 * factor for factor in factors]).replay(20.0)
-    rises = [
-        np.max(np.interp(r.moments_s + 20.0, r.times_s, r.arrived) - np.interp(r.moments_s, r.times_s, r.arrived))
-        for r in (by_rate, by_cost)
-    ]
-    assert rises[0] == pytest.approx(50.0 * (4 * peak + 10 - peak) * PERIOD_S, rel=0.15)
-    assert rises[1] == pytest.approx(rises[0], rel=0.02)
-
-
-def test_records_before_a_cost_is_known_count_as_those_after_it():
-    history = history_of([50.0] * 60, [None] * 30 + [0.01] * 30)
-    replay = history.replay(10.0)
-    arrived = np.interp([20.0, 50.0, 80.0, 110.0], replay.times_s, replay.arrived)
-    assert np.diff(arrived) == pytest.approx([1500.0] * 3)
-
-
-def test_it_is_told_after_which_moments_records_came_to_cost_more():
-    factors = [1.0] * 60 + [4.0] * 15 + [1.0] * 60
-    replay = history_of([50.0] * len(factors), [0.01 * factor for factor in factors]).replay(20.0)
-    moments_s = replay.moments_s[replay.dearer]
-    assert len(moments_s) > 0
-    assert moments_s.min() >= 60 * PERIOD_S - 20.0
-    assert moments_s.max() <= 60 * PERIOD_S
-    assert not history_of([50.0] * 60 + [200.0] * 15 + [50.0] * 60).replay(20.0).dearer.any()

@@ -124,15 +124,6 @@ def test_a_rise_that_came_once_is_not_expected_again_after_a_while():
     assert sizing.for_rises(soon, 0.95, {"work": 3}, 4.0)["work"] > 3
 
 
-def test_a_rise_of_what_records_cost_is_not_expected_before_it_came_twice():
-    sizing, twice = sizing_of({"work": cost_of(0.02, 0.5)}, {"work": 90.0}, most=20), replay_of(4.0)
-    incident = replace(twice, dearer=np.ones(len(twice.moments_s), dtype=bool))
-    assert sizing.for_rises(incident, 0.95, {"work": 3}, 4.0)["work"] > 3
-    moments_s = np.arange(10.0, 60.0, 2.0)
-    soon = LoadReplay(twice.times_s[:100], twice.arrived[:100], moments_s, twice.rate, dearer=moments_s > 30)
-    assert sizing.for_rises(soon, 0.95, {"work": 3}, 4.0) == {"work": 3}
-
-
 @pytest.mark.parametrize(("fixed_s", "latency_s"), [(0.5, 4.0), (None, 1.0)])
 def test_rises_need_more_the_larger_they_are_and_nothing_if_there_are_none(fixed_s, latency_s):
     sizing = sizing_of({"work": cost_of(0.02, fixed_s)}, {"work": 90.0}, most=20)

@@ -24,14 +24,13 @@ _MOST_BATCHES = 100
 @dataclass(frozen=True, slots=True)
 class LoadReplay:
     """Records that had arrived at each time, and moments from which on it may go on like that; the load now is
-    `rate`. The first `supposed` moments did not happen. After those in `dearer` records came to cost more."""
+    `rate`. The first `supposed` moments did not happen."""
 
     times_s: Floats
     arrived: Floats
     moments_s: Floats
     rate: float
     supposed: int = 0
-    dearer: NDArray[np.bool_] | None = None
 
     def latency_s(
         self, cost: OperatorCost, rate: float, size: int, start_s: float, window_s: float, share: float
@@ -47,18 +46,13 @@ class LoadReplay:
 
     def _expected(self, latencies_s: Floats, around_s: float) -> Floats:
         """Without the moments around the worst one if nothing like it came at another time, and it was long ago: then
-        it is not expected again. A rise of what records cost is not before it came twice: it may have been an incident,
-        while a rise of the rate is how the load is."""
+        it is not expected again."""
         supposed_s, seen_s, moments_s = (
             latencies_s[: self.supposed],
             latencies_s[self.supposed :],
             self.moments_s[self.supposed :],
         )
-        if not len(seen_s):
-            return supposed_s
-        worst = seen_s.argmax()
-        is_incident = self.dearer is not None and self.dearer[self.supposed + worst]
-        if is_incident or moments_s[worst] <= self.times_s[-1] - _FORGOTTEN_S:
+        if len(seen_s) and moments_s[worst := seen_s.argmax()] <= self.times_s[-1] - _FORGOTTEN_S:
             others_s = seen_s[np.abs(moments_s - moments_s[worst]) > around_s]
             if len(others_s) and others_s.max() < _LIKE_THE_WORST * seen_s[worst]:
                 seen_s = others_s
