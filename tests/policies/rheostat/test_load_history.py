@@ -18,7 +18,7 @@ def history_of(rates, costs_s=None):
 def test_nothing_is_expected_before_anything_was_measured():
     history = LoadHistory()
     history.add(2.0, 2.0, None, None)
-    assert (history.rate, history.replay(10.0), history.forecast(10.0)) == (None, None, None)
+    assert (history.rate, history.replays(10.0), history.forecast(10.0)) == (None, (), None)
 
 
 def test_records_that_are_counted_in_lumps_are_spread_over_the_turns_before():
@@ -41,7 +41,7 @@ def test_moments_like_the_present_one_are_replayed_and_not_the_top_of_a_burst_in
     calm, burst = [50.0] * 9, [200.0] * 6
     pattern = [rate for length in (0, 5, 2, 8, 1, 6, 3, 9, 4, 7, 2, 5) for rate in (*calm, *([50.0] * length), *burst)]
     history = history_of([*pattern, *calm])
-    replay = history.replay(20.0)
+    (replay,) = history.replays(20.0)
     rates = dict(enumerate([*pattern, *calm], 1))
     seen_s = replay.moments_s[replay.supposed :]
     assert len(seen_s) > 30
@@ -49,20 +49,20 @@ def test_moments_like_the_present_one_are_replayed_and_not_the_top_of_a_burst_in
 
 
 def test_before_enough_was_seen_the_load_may_double_and_later_it_is_as_seen():
-    new = history_of([80.0] * 20).replay(20.0)
+    (new,) = history_of([80.0] * 20).replays(20.0)
     assert (len(new.moments_s), new.supposed) == (1, 1)
     rise_s = new.moments_s[0]
     before, then, after = np.interp([rise_s - 20.0, rise_s, rise_s + 20.0], new.times_s, new.arrived)
     assert (then - before, after - then) == pytest.approx((80.0 * 20, 160.0 * 20))
     shares = [
-        r.supposed / len(r.moments_s) for n in (150, 290, 600, 1500) if (r := history_of([80.0] * n).replay(20.0))
+        r.supposed / len(r.moments_s) for n in (150, 290, 600, 1500) for r in history_of([80.0] * n).replays(20.0)
     ]
     assert shares[0] > shares[1] > 0.05 > shares[2] > shares[3] >= 0.0
 
 
 def test_a_load_that_is_far_above_its_mean_is_not_supposed_to_rise_further():
     history = history_of([50.0] * 200 + [300.0] * 20)
-    replay = history.replay(20.0)
+    (replay,) = history.replays(20.0)
     rise_s = replay.moments_s[0]
     before, then, after = np.interp([rise_s - 20.0, rise_s, rise_s + 20.0], replay.times_s, replay.arrived)
     assert replay.supposed > 0
@@ -120,3 +120,32 @@ def test_records_that_are_counted_a_turn_late_are_no_rise():
 def test_a_jump_is_believed_at_once_also_after_a_turn_with_few_records():
     assert history_of([40.0] * 10 + [120.0]).rate > 100
     assert history_of([40.0] * 10 + [30.0, 120.0]).rate > 90
+
+
+def test_rises_of_what_a_record_costs_are_replayed_like_those_of_the_rate():
+    calm, peak = 9, 6
+    lengths = (0, 5, 2, 8, 1, 6, 3, 9, 4, 7, 2, 5)
+    factors = [f for length in lengths for f in [1.0] * (calm + length) + [4.0] * peak] + [1.0] * calm
+    (by_rate,) = history_of([50.0 * factor for factor in factors]).replays(20.0)
+    of_rates, of_work = history_of([50.0] * len(factors), [0.01 * factor for factor in factors]).replays(20.0)
+    rises = [
+        np.max(np.interp(r.moments_s + 20.0, r.times_s, r.arrived) - np.interp(r.moments_s, r.times_s, r.arrived))
+        for r in (by_rate, of_work)
+    ]
+    assert rises[0] == pytest.approx(50.0 * (4 * peak + 10 - peak) * PERIOD_S, rel=0.15)
+    assert rises[1] == pytest.approx(rises[0], rel=0.02)
+    assert (of_rates.is_expected_once, of_work.is_expected_once) == (True, False)
+
+
+@pytest.mark.parametrize("learned", [[None] * 30, [0.05] * 10 + [0.03] * 10 + [0.02] * 10])
+def test_what_records_seemed_to_cost_before_that_is_known_counts_for_nothing(learned):
+    costs_s = [0.01] * 30 + [0.02] * 10 + [0.01] * 30
+    _, replay = history_of([50.0] * 100, learned + costs_s).replays(10.0)
+    arrived = np.interp([20.0, 50.0, 80.0, 110.0, 119.0], replay.times_s, replay.arrived)
+    assert np.diff(arrived) == pytest.approx([1500.0] * 3 + [450.0])
+    assert np.interp(139.0, replay.times_s, replay.arrived) - arrived[-1] == pytest.approx(2000.0, rel=0.05)
+
+
+def test_records_are_counted_by_their_work_only_if_they_ever_came_to_cost_more():
+    assert len(history_of([50.0] * 90, [0.04] * 30 + [0.03] * 30 + [0.01] * 30).replays(10.0)) == 1
+    assert len(history_of([50.0] * 90, [0.01] * 60 + [0.02] * 30).replays(10.0)) == 2

@@ -119,20 +119,31 @@ def replay_of(factor, rate=90.0):
 def test_a_rise_that_came_once_is_not_expected_again_after_a_while():
     sizing, twice = sizing_of({"work": cost_of(0.02, 0.5)}, {"work": 90.0}, most=20), replay_of(4.0)
     once = LoadReplay(twice.times_s, twice.arrived, np.arange(10.0, 60.0, 2.0), twice.rate)
-    assert sizing.for_rises(once, 0.95, {"work": 3}, 4.0) == {"work": 3}
+    assert sizing.for_rises([once], 0.95, {"work": 3}, 4.0) == {"work": 3}
     soon = LoadReplay(twice.times_s[:100], twice.arrived[:100], np.arange(10.0, 60.0, 2.0), twice.rate)
-    assert sizing.for_rises(soon, 0.95, {"work": 3}, 4.0)["work"] > 3
+    assert sizing.for_rises([soon], 0.95, {"work": 3}, 4.0)["work"] > 3
+
+
+def test_a_rise_of_what_records_cost_is_not_expected_before_it_came_twice():
+    sizing, often = sizing_of({"work": cost_of(0.02, 0.5)}, {"work": 90.0}, most=20), replay_of(4.0)
+    twice = replace(often, is_expected_once=False)
+    assert sizing.for_rises([twice], 0.95, {"work": 3}, 4.0)["work"] > 3
+    once = replace(
+        twice, times_s=often.times_s[:100], arrived=often.arrived[:100], moments_s=np.arange(10.0, 60.0, 2.0)
+    )
+    assert sizing.for_rises([once], 0.95, {"work": 3}, 4.0) == {"work": 3}
+    assert sizing.for_rises([once, twice], 0.95, {"work": 3}, 4.0)["work"] > 3
 
 
 @pytest.mark.parametrize(("fixed_s", "latency_s"), [(0.5, 4.0), (None, 1.0)])
 def test_rises_need_more_the_larger_they_are_and_nothing_if_there_are_none(fixed_s, latency_s):
     sizing = sizing_of({"work": cost_of(0.02, fixed_s)}, {"work": 90.0}, most=20)
     factors = (1.0, 1.5, 2.0, 3.0, 4.0)
-    sizes = [sizing.for_rises(replay_of(factor), 0.95, {"work": 3}, latency_s)["work"] for factor in factors]
+    sizes = [sizing.for_rises([replay_of(factor)], 0.95, {"work": 3}, latency_s)["work"] for factor in factors]
     assert sizes[0] == 3
     assert sizes == sorted(sizes)
     assert sizes[-1] > sizes[1]
-    assert sizing.for_rises(None, 0.95, {"work": 3}, 4.0) == {"work": 3}
+    assert sizing.for_rises([], 0.95, {"work": 3}, 4.0) == {"work": 3}
 
 
 def test_a_replayed_even_load_has_the_latency_of_the_long_run():
@@ -144,8 +155,8 @@ def test_a_replayed_even_load_has_the_latency_of_the_long_run():
 def test_warm_standbys_stand_for_executors_when_the_load_rises_and_drain_a_backlog_at_once(fixed_s, factor):
     costs, rates, rise = {"work": cost_of(0.02, fixed_s)}, {"work": 100.0}, replay_of(factor)
     without, with_two = (sizing_of(costs, rates, sizes={"work": 3}, most=20, standby=number) for number in (0, 2))
-    needed = without.for_rises(rise, 0.95, {"work": 3}, 4.0)["work"]
-    assert with_two.for_rises(rise, 0.95, {"work": 3}, 4.0)["work"] == max(3, needed - 2) < needed
+    needed = without.for_rises([rise], 0.95, {"work": 3}, 4.0)["work"]
+    assert with_two.for_rises([rise], 0.95, {"work": 3}, 4.0)["work"] == max(3, needed - 2) < needed
     snapshot = Snapshot(0.0, (OperatorState("work", queued=1500, oldest_s=10.0),))
     late_s, sooner_s = (sizing.drained("work", snapshot, 5).late_s for sizing in (without, with_two))
     assert sooner_s < late_s

@@ -1,14 +1,16 @@
 """Load history: the rate at which records enter now, and the highest one to expect while new executors start.
 
-Sudden rises are looked for in the rate alone. A season may also be one of what a record costs.
+The load rises with the rate and with what a record costs. So both count where rises and seasons are looked for: a
+record of another time counts as many times as it cost the work of one now.
 """
 
 import math
 from collections import deque
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rheostat.forecast.models.season import season_of
 from rheostat.policies.rheostat.consistent_mean import ConsistentMean, Estimate
@@ -60,14 +62,40 @@ class Arrivals(NamedTuple):
     high: float | None = None
 
 
+class _Moment(NamedTuple):
+    """The rate, and what a record costs in all operators; 0 while that is unknown."""
+
+    time_s: float
+    rate: float
+    cost_s: float
+
+    @property
+    def work(self) -> float:
+        """Seconds of work a second."""
+        return self.rate * self.cost_s
+
+
+class _Counted(NamedTuple):
+    """Records that have entered until then, and their work."""
+
+    time_s: float
+    records: float
+    work_s: float
+
+    def plus(self, records: float, cost_s: float) -> "_Counted":
+        return _Counted(self.time_s, self.records + records, self.work_s + records * cost_s)
+
+
 class LoadHistory:
     """Follows the rate at the sources, turn by turn."""
 
     def __init__(self) -> None:
         self._mean = ConsistentMean()
         self._pending_s = 0.0
-        self._past: deque[tuple[float, float, float]] = deque()
-        self._counted: deque[tuple[float, float]] = deque()
+        self._past: deque[_Moment] = deque()
+        self._counted: deque[_Counted] = deque()
+        self._level_s = 0.0
+        self._was_dearer = False
         self._season = 1
         self._turns = 0
         self._estimate: Estimate | None = None
@@ -80,10 +108,11 @@ class LoadHistory:
         counted after turns without a record is spread over them."""
         if rate is None or interval_s <= 0:
             return
-        if self._past and time_s < self._past[-1][0]:
+        if self._past and time_s < self._past[-1].time_s:
             self._past.clear()
             self._counted.clear()
             self._usual = None
+        self._level(cost_s)
         self._pending_s += interval_s
         if rate > 0 or self._pending_s > _SILENT_S:
             self._count(time_s, self._pending_s, rate * interval_s)
@@ -92,9 +121,9 @@ class LoadHistory:
         if self._estimate is None:
             return
         self.rate = max(self._estimate.mean, self._estimate.at(time_s))
-        self._past.append((time_s, self.rate, self._level_s(cost_s)))
+        self._past.append(_Moment(time_s, self.rate, self._level_s))
         for remembered in (self._past, self._counted):
-            while remembered[0][0] < time_s - _REMEMBERED_S:
+            while remembered[0].time_s < time_s - _REMEMBERED_S:
                 remembered.popleft()
         self._turns += 1
         if self._turns % _SEASON_EVERY == 0:
@@ -107,13 +136,27 @@ class LoadHistory:
             late = max(0.0, min(self._missing, records - self._usual * interval_s))
             if late > 0:
                 self._mean.correct_last(late)
-                self._counted[-1] = (self._counted[-1][0], self._counted[-1][1] + late)
+                self._counted[-1] = self._counted[-1].plus(late, self._level_s)
                 records -= late
         if self._estimate is not None:
             self._usual = self._estimate.mean
             self._missing = self._usual * interval_s - records
         self._mean.add(time_s, interval_s, records)
-        self._counted.append((time_s, records + (self._counted[-1][1] if self._counted else 0.0)))
+        before = self._counted[-1] if self._counted else _Counted(time_s, 0.0, 0.0)
+        self._counted.append(before.plus(records, self._level_s)._replace(time_s=time_s))
+
+    def _level(self, cost_s: float | None) -> None:
+        """Follow what a record costs, without small changes. What it seemed to cost before that is known well is taken
+        back: until it costs more for the first time, it is learned (executors that are new are slow)."""
+        before_s = self._level_s
+        if not cost_s or (before_s and 1 / _ALIKE <= cost_s / before_s <= _ALIKE):
+            return
+        self._level_s = cost_s
+        if cost_s > before_s > 0:
+            self._was_dearer = True
+        elif not self._was_dearer:
+            self._past = deque(each._replace(cost_s=cost_s) for each in self._past)
+            self._counted = deque(each._replace(work_s=each.records * cost_s) for each in self._counted)
 
     @property
     def error(self) -> float:
@@ -124,7 +167,7 @@ class LoadHistory:
         """The rate after `horizon_s` if a rise that there is goes on, but no more than twice the present one."""
         if self._estimate is None or self.rate is None:
             return 0.0
-        return min(max(self.rate, self._estimate.at(self._past[-1][0] + horizon_s)), 2 * self.rate)
+        return min(max(self.rate, self._estimate.at(self._past[-1].time_s + horizon_s)), 2 * self.rate)
 
     def forecast(self, horizon_s: float) -> float | None:
         """The highest rate within `horizon_s`, as it was a season before; None without seasons."""
@@ -132,7 +175,7 @@ class LoadHistory:
             return None
         begin = len(self._past) - self._season - 1
         past = list(self._past)[begin : begin + self._ahead(horizon_s) + 2]
-        return max(self.rate, max(rate * cost_s for _, rate, cost_s in past) / self._past[-1][2])
+        return max(self.rate, max(each.work for each in past) / self._past[-1].cost_s)
 
     def expected(self, horizon_s: float) -> Arrivals | None:
         """What enters within `horizon_s`: as a season before, or as after the moments that were like this one, or as
@@ -140,62 +183,70 @@ class LoadHistory:
         if self.rate is None or not self._counted:
             return None
         if self._season > 1:
-            return Arrivals(float(self._entered(np.array([self._past[-self._season - 1][0]]), horizon_s)[0]))
-        alike_s = self._moments_like_now(horizon_s)
+            return Arrivals(float(self._entered(np.array([self._past[-self._season - 1].time_s]), horizon_s)[0]))
+        alike_s = self._moments_like_now([each.rate for each in self._past], horizon_s)
         if not len(alike_s):
             return Arrivals((self.rate + self.by_trend(horizon_s)) / 2 * horizon_s)
         low, middle, high = np.quantile(self._entered(alike_s, horizon_s), [_LOW, 0.5, 1 - _LOW]).tolist()
         return Arrivals(middle, low, high)
 
     def _entered(self, since_s: NDArray[np.float64], horizon_s: float) -> NDArray[np.float64]:
-        counted_s, arrived = np.array(self._counted).T
+        counted_s, arrived, _ = np.array(self._counted).T
         return np.asarray(np.interp(since_s + horizon_s, counted_s, arrived) - np.interp(since_s, counted_s, arrived))
 
-    def replay(self, horizon_s: float) -> LoadReplay | None:
-        """What came within `horizon_s` after the moments that were like this one; and a rise that may come, though it
-        did not yet, as long as little was seen of the load. None without a load."""
+    def replays(self, horizon_s: float) -> tuple[LoadReplay, ...]:
+        """What came within `horizon_s` after the moments that were like this one, with the records counted alike, and
+        again with their work if they ever came to cost more. None without a load."""
         if not self.rate:
-            return None
-        counted_s, arrived = np.array(self._counted).T
-        alike_s = self._moments_like_now(horizon_s)
-        rates = np.array(self._past).T[1]
-        supposed = round(_UNSEEN_S / (self._past[-1][0] - self._past[0][0]) * len(alike_s)) if len(alike_s) else 1
-        before, after = self.rate * horizon_s, max(_UNSEEN_RISE * np.median(rates), self.rate) * horizon_s
+            return ()
+        by_rate, costs_s = self._replay_of_rates(self.rate, horizon_s), [each.cost_s for each in self._past]
+        is_dearer_at_times = any(later_s > before_s for before_s, later_s in pairwise(costs_s))
+        return (by_rate, self._replay_of_work(self.rate, horizon_s)) if is_dearer_at_times else (by_rate,)
+
+    def _replay_of_rates(self, rate: float, horizon_s: float) -> LoadReplay:
+        """With a rise that may come, though it did not yet, as long as little was seen of the load."""
+        counted_s, records, _ = np.array(self._counted).T
+        rates = [each.rate for each in self._past]
+        alike_s = self._moments_like_now(rates, horizon_s)
+        passed_s = self._past[-1].time_s - self._past[0].time_s
+        supposed = round(_UNSEEN_S / passed_s * len(alike_s)) if len(alike_s) else 1
+        before, after = rate * horizon_s, max(_UNSEEN_RISE * float(np.median(rates)), rate) * horizon_s
         rise_s = counted_s[0] - horizon_s
         return LoadReplay(
             np.concatenate([[rise_s - horizon_s, rise_s], counted_s]),
-            np.concatenate([[-before - after, -after], arrived - arrived[0]]),
+            np.concatenate([[-before - after, -after], records - records[0]]),
             np.concatenate([[rise_s] * supposed, alike_s]),
-            self.rate,
+            rate,
             supposed,
         )
 
-    def _level_s(self, cost_s: float | None) -> float:
-        """What a record costs, without small changes; 0 before anything is known."""
-        before_s = self._past[-1][2] if self._past else 0.0
-        if not cost_s or (before_s and 1 / _ALIKE <= cost_s / before_s <= _ALIKE):
-            return before_s
-        return cost_s
+    def _replay_of_work(self, rate: float, horizon_s: float) -> LoadReplay:
+        """In records that cost what they do now. That records cost more may have been an incident, while a rise of the
+        rate is how the load is."""
+        counted_s, _, work_s = np.array(self._counted).T
+        alike_s = self._moments_like_now([each.work for each in self._past], horizon_s)
+        return LoadReplay(counted_s, work_s / self._level_s, alike_s, rate, is_expected_once=False)
 
-    def _moments_like_now(self, horizon_s: float) -> NDArray[np.float64]:
-        """None while there are few of them."""
-        times_s, rates, _ = np.array(self._past).T
-        known = (times_s <= times_s[-1] - horizon_s) & (times_s >= self._counted[0][0])
-        not_above = np.flatnonzero(known & (rates <= _ALIKE * rates[-1]))
+    def _moments_like_now(self, loads: ArrayLike, horizon_s: float) -> NDArray[np.float64]:
+        """When the load, of which `loads` has one for each turn, was like the last of them; none while there are few
+        such moments."""
+        times_s, load = np.array([each.time_s for each in self._past]), np.asarray(loads)
+        known = (times_s <= times_s[-1] - horizon_s) & (times_s >= self._counted[0].time_s)
+        not_above = np.flatnonzero(known & (load <= _ALIKE * load[-1]))
         if len(not_above) < _ENOUGH:
             return np.empty(0)
-        lowest = min(rates[-1] / _ALIKE, np.partition(rates[not_above], -_ENOUGH)[-_ENOUGH])
-        alike = not_above[rates[not_above] >= lowest]
+        lowest = min(load[-1] / _ALIKE, np.partition(load[not_above], -_ENOUGH)[-_ENOUGH])
+        alike = not_above[load[not_above] >= lowest]
         return np.asarray(times_s[alike[:: math.ceil(len(alike) / _MOST_MOMENTS)]])
 
     def _ahead(self, horizon_s: float) -> int:
         """In turns."""
-        passed_s = self._past[-1][0] - self._past[0][0]
+        passed_s = self._past[-1].time_s - self._past[0].time_s
         return max(1, math.ceil(horizon_s * (len(self._past) - 1) / passed_s)) if passed_s > 0 else 1
 
     def _found_season(self) -> int:
         """In turns; 1 if there is none, or if the season before the last one tells too little about it."""
-        work = np.array([rate * cost_s for _, rate, cost_s in self._past])
+        work = np.array([each.work for each in self._past])
         season = season_of(work) if len(work) > 2 * _ENOUGH and work.max() > 0 else 1
         if season < _SHORTEST_SEASON or 2 * season > len(work):
             return 1

@@ -24,13 +24,14 @@ _MOST_BATCHES = 100
 @dataclass(frozen=True, slots=True)
 class LoadReplay:
     """Records that had arrived at each time, and moments from which on it may go on like that; the load now is
-    `rate`. The first `supposed` moments did not happen."""
+    `rate`. The first `supposed` moments did not happen. What came once comes again only if `is_expected_once`."""
 
     times_s: Floats
     arrived: Floats
     moments_s: Floats
     rate: float
     supposed: int = 0
+    is_expected_once: bool = True
 
     def latency_s(
         self, cost: OperatorCost, rate: float, size: int, start_s: float, window_s: float, share: float
@@ -45,14 +46,17 @@ class LoadReplay:
         return float(np.quantile(self._expected(latencies_s, start_s + window_s), share, method="higher"))
 
     def _expected(self, latencies_s: Floats, around_s: float) -> Floats:
-        """Without the moments around the worst one if nothing like it came at another time, and it was long ago: then
-        it is not expected again."""
+        """Without the moments around the worst one if nothing like it came at another time, and it was long ago or must
+        come twice: then it is not expected again."""
         supposed_s, seen_s, moments_s = (
             latencies_s[: self.supposed],
             latencies_s[self.supposed :],
             self.moments_s[self.supposed :],
         )
-        if len(seen_s) and moments_s[worst := seen_s.argmax()] <= self.times_s[-1] - _FORGOTTEN_S:
+        if not len(seen_s):
+            return supposed_s
+        worst = seen_s.argmax()
+        if not self.is_expected_once or moments_s[worst] <= self.times_s[-1] - _FORGOTTEN_S:
             others_s = seen_s[np.abs(moments_s - moments_s[worst]) > around_s]
             if len(others_s) and others_s.max() < _LIKE_THE_WORST * seen_s[worst]:
                 seen_s = others_s

@@ -181,9 +181,9 @@ class Rheostat(Policy[RheostatOptions]):
         aim_s = _AIM * self._sla_s
         load, left = sizing.steady(aim_s), sizing.with_more(1 + max(_LEAVING, self._load.error)).left(aim_s)
         is_forecast = self._load.forecast(sizing.start_s) is not None
-        replay = None if is_forecast else self._load.replay(self._latency.window_s + sizing.start_s)
-        rises = sizing.for_rises(replay, self.options.caution, load, aim_s)
-        too_few = sizing.too_few(replay, self.options.caution, _TOLERATED * self._sla_s)
+        replays = () if is_forecast else self._load.replays(self._latency.window_s + sizing.start_s)
+        rises = sizing.for_rises(replays, self.options.caution, load, aim_s)
+        too_few = sizing.too_few(replays, self.options.caution, _TOLERATED * self._sla_s)
         return {
             name: _Need(
                 load[name],

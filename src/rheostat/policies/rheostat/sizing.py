@@ -129,23 +129,23 @@ class Sizing:
             sizes = {**sizes, best: sizes[best] + 1}
         return sizes
 
-    def for_rises(self, replay: LoadReplay | None, share: float, least: Sizes, latency_s: float) -> Sizes:
+    def for_rises(self, replays: Sequence[LoadReplay], share: float, least: Sizes, latency_s: float) -> Sizes:
         """At least `least`, and as many as keep a mean of `latency_s` over the SLA's window in this share of the
-        moments after which the load went on as in `replay`, while others start."""
-        if replay is None:
+        moments after which the load went on as in each of `replays`, while others start."""
+        if not replays:
             return dict(least)
         allowed_s = self._allowed_s(least, latency_s)
-        return {name: self._for_rises(name, replay, share, size, allowed_s[name]) for name, size in least.items()}
+        return {name: self._for_rises(name, replays, share, size, allowed_s[name]) for name, size in least.items()}
 
-    def too_few(self, replay: LoadReplay | None, share: float, latency_s: float) -> set[PoolName]:
+    def too_few(self, replays: Sequence[LoadReplay], share: float, latency_s: float) -> set[PoolName]:
         """The pools whose present size does not keep `latency_s`, in the long run or with such rises."""
         present = {name: view.size for name, view in self.pools.items()}
         if self.latency_s(present) > latency_s:
             return set(self.pools)
-        if replay is None:
+        if not replays:
             return set()
         allowed_s = self._allowed_s(present, latency_s)
-        return {n for n, size in present.items() if self._replayed_s(n, replay, share, size) > allowed_s[n]}
+        return {n for n, size in present.items() if self._replayed_s(n, replays, share, size) > allowed_s[n]}
 
     def _allowed_s(self, sizes: Mapping[PoolName, int], latency_s: float) -> dict[PoolName, float]:
         """What is left of `latency_s` for each pool if the others need what they do in the long run."""
@@ -155,24 +155,29 @@ class Sizing:
             return dict.fromkeys(self.pools, latency_s / len(self.pools))
         return {name: max(latency_s - rest_s + own_s, latency_s / 2) for name, own_s in steady_s.items()}
 
-    def _for_rises(self, pool: PoolName, replay: LoadReplay, share: float, least: int, latency_s: float) -> int:
-        size, now_s = least, self._replayed_s(pool, replay, share, least)
-        is_in_reach = self._replayed_s(pool, replay, share, self.most(pool)) <= latency_s
+    def _for_rises(
+        self, pool: PoolName, replays: Sequence[LoadReplay], share: float, least: int, latency_s: float
+    ) -> int:
+        size, now_s = least, self._replayed_s(pool, replays, share, least)
+        is_in_reach = self._replayed_s(pool, replays, share, self.most(pool)) <= latency_s
         least_gain = _LEAST_GAIN if is_in_reach else _LEAST_GAIN_OUT_OF_REACH
         while size < self.most(pool) and now_s > latency_s:
-            next_s = self._replayed_s(pool, replay, share, size + 1)
+            next_s = self._replayed_s(pool, replays, share, size + 1)
             if next_s > (1 - least_gain) * now_s:
                 break
             size, now_s = size + 1, next_s
         return size
 
-    def _replayed_s(self, pool: PoolName, replay: LoadReplay, share: float, size: int) -> float:
+    def _replayed_s(self, pool: PoolName, replays: Sequence[LoadReplay], share: float, size: int) -> float:
         """With the warm standbys, which serve almost at once when the load rises."""
         serving = min(size + self.pools[pool].standby, max(size, self.most(pool)))
-        return self.correction * sum(
-            replay.latency_s(self.costs[name], self.rates[name], serving, self.start_s, self.window_s, share)
-            for name in self.pools[pool].measured
-            if self.rates[name] > 0
+        return self.correction * max(
+            sum(
+                replay.latency_s(self.costs[name], self.rates[name], serving, self.start_s, self.window_s, share)
+                for name in self.pools[pool].measured
+                if self.rates[name] > 0
+            )
+            for replay in replays
         )
 
     def for_backlog(self, pool: PoolName, snapshot: Snapshot, least: int) -> int:
