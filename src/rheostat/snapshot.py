@@ -144,13 +144,18 @@ class PartitionState(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class StreamState(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Rows and bytes on one stream so far; `partitions` if it is a topic."""
+    """Rows and bytes on one stream so far; `partitions` if it is a topic.
+
+    `until_s` is for a source that is read in batches: its rows are those that came until then, others are not counted
+    yet. None if that is the time of the snapshot, or not known.
+    """
 
     name: str
     consumer: OperatorName
     rows: int | None = None
     bytes: int | None = None
     partitions: tuple[PartitionState, ...] = ()
+    until_s: float | None = None
 
 
 class NodeState(msgspec.Struct, frozen=True, array_like=True, gc=False):

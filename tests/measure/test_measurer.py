@@ -218,6 +218,23 @@ def test_the_external_rate_is_that_of_the_source_streams_each_counted_once():
     assert measures.external_rate == 7.0
 
 
+def test_records_that_a_source_reads_in_batches_count_for_the_time_in_which_they_came():
+    """50 a second come; what has come by the start of a batch is counted when it ends."""
+    until_s = (10.0, 11.1, 13.4, 13.4, 16.2, 17.0)
+    streams = [(StreamState("in", "work", round(50 * each), until_s=each),) for each in until_s]
+    turns = [snapshot(12.0 + 2 * turn, streams=each) for turn, each in enumerate(streams)]
+    assert [measures.external_rate for measures in measured(*turns)] == [None, *[pytest.approx(50.0)] * 5]
+
+
+def test_a_source_from_which_nothing_comes_any_more_has_no_rate():
+    streams = [(StreamState("in", "work", rows, until_s=10.0 + rows / 50),) for rows in (0, 100, 100, 100, 100, 150)]
+    streams[-1] = (StreamState("in", "work", 150, until_s=41.0),)
+    turns = [snapshot(time_s, streams=each) for time_s, each in zip((10, 12, 16, 22, 24, 42), streams, strict=True)]
+    seen = [measures.external_rate for measures in measured(*turns)]
+    assert seen[1:5] == [pytest.approx(50.0), pytest.approx(50.0), pytest.approx(50.0), 0.0]
+    assert seen[5] == pytest.approx(50 / (41 - 24))
+
+
 def test_without_streams_a_reader_that_reads_nothing_else_tells_the_external_rate():
     assert measured(snapshot(0.0, arrived=0), snapshot(2.0, arrived=10))[1].external_rate == 5.0
     loop = Topology("loop", [Source("in"), Operator("a", inputs=["in", "a"], selectivity=0.5)])

@@ -13,6 +13,9 @@ from rheostat.plan import Plan
 from rheostat.snapshot import Latency, OperatorState, Snapshot
 from rheostat.topology import Source, Topology
 
+_SILENT_S = 10.0
+"""From a source without a new record for so long none comes any more."""
+
 
 class Measurer:
     """Turns snapshots, in the order of their times, into measures smoothed as `smoothing` says.
@@ -107,13 +110,27 @@ class _SourceRate:
     def __init__(self, topology: Topology, source: Source) -> None:
         self._stream = source.name
         self._rows = Counter()
+        self._counted: tuple[int, float] | None = None
+        self._rate: float | None = None
         self._readers = [name for name, it in topology.operators.items() if tuple(it.inputs) == (source.name,)]
 
     def update(self, snapshot: Snapshot, operators: dict[OperatorName, OperatorMeasures]) -> float | None:
-        rows = [s.rows for s in snapshot.streams if s.name == self._stream and s.rows is not None]
-        rate = self._rows.rate(max(rows, default=None), snapshot.time_s)
         by_reader = (operators[reader].arrival_rate for reader in self._readers)
-        return either(rate, next((known for known in by_reader if known is not None), None))
+        return either(self._by_stream(snapshot), next((known for known in by_reader if known is not None), None))
+
+    def _by_stream(self, snapshot: Snapshot) -> float | None:
+        """Of a source that is read in batches: the rate at which those came that were read since, however long the
+        batches took; as before until there are new ones, or until they fail to come."""
+        known = [(s.rows, s.until_s) for s in snapshot.streams if s.name == self._stream and s.rows is not None]
+        rows, until_s = max(known, key=lambda each: each[0], default=(None, None))
+        if rows is None or until_s is None:
+            return self._rows.rate(rows, snapshot.time_s)
+        if self._counted == (rows, until_s) and snapshot.time_s - until_s <= _SILENT_S:
+            return self._rate
+        is_silent = snapshot.time_s - until_s > _SILENT_S
+        self._counted = (rows, until_s)
+        self._rate = self._rows.rate(rows, snapshot.time_s if is_silent else until_s)
+        return self._rate
 
 
 def _preferred(state: OperatorState, own: float | None, executors: float | None) -> float | None:

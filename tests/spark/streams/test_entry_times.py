@@ -18,6 +18,7 @@ from rheostat.spark.streams.entry_times import (
     stamped,
     together,
 )
+from rheostat.spark.streams.stream import Arrival
 
 
 def column(*microseconds: int | None) -> pa.ChunkedArray:
@@ -102,3 +103,11 @@ def test_a_sources_own_time_is_the_entry(spark: SparkSession) -> None:
 
     df = spark.sql("select timestamp_micros(1234567) as time")
     assert int(stamped(df, "clicks", reader).collect()[0][ENTRY]) == 1234567
+
+
+def test_what_has_come_by_the_newest_entry_time_has_arrived_unless_these_times_are_from_long_ago() -> None:
+    moments = entry_times(column(90_000_000, 97_000_000, 95_000_000))
+    assert Arrival(0, 98.0, 3, 30, moments).until_s == 97.0
+    assert Arrival(0, 500.0, 3, 30, moments).until_s == 500.0
+    assert Arrival(0, 98.0, 3, 30, None).until_s == 98.0
+    assert Arrival(0, 98.0, 3, 30, EntryTimes.unknown(3)).until_s == 98.0

@@ -3,7 +3,7 @@
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rheostat.snapshot import Latency
@@ -22,8 +22,8 @@ class BatchRecord:
     ran and its output was written.
 
     Topologies only: `waited` is the latency of the rows from their arrival in the operator's streams to the commit,
-    `latency` the one from their entry into the topology. Other queries only: `behind` is how many rows the sources had
-    beyond this batch, `state_bytes` the size of all state behind it.
+    `latency` the one from their entry into the topology, `until_s` when the newest of each stream came. Other queries
+    only: `behind` is how many rows the sources had beyond this batch, `state_bytes` the size of all state behind it.
     """
 
     batch: int
@@ -33,6 +33,7 @@ class BatchRecord:
     executing_s: float
     waited: Latency | None = None
     latency: Latency | None = None
+    until_s: Mapping[str, float] = field(default_factory=dict)
     behind: int | None = None
     state_bytes: int | None = None
 
@@ -131,6 +132,9 @@ class BatchLog:
             written.written_s - written.planned_s,
             waited=_latency(committed_s, together([EntryTimes.at(a.published_s, a.rows) for a in arrivals])),
             latency=_latency(committed_s, entry),
+            until_s={
+                stream: max(arrival.until_s for arrival in taken) for stream, taken in written.taken.items() if taken
+            },
         )
 
 

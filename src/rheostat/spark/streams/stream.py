@@ -20,6 +20,10 @@ SpreadRows = Callable[[DataFrame, Sequence[int]], DataFrame]
 """Spreads the rows of a batch over tasks, given the batch and the bytes of each file (or partition) it comes from."""
 
 
+_LIVE_S = 30.0
+"""Entry times that are further from the time of publication say when records were made, not when they came."""
+
+
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """One published batch as one reader sees it: when it was published, its size, when its rows entered."""
@@ -29,6 +33,12 @@ class Arrival:
     rows: int
     bytes: int
     entry: EntryTimes | None
+
+    @property
+    def until_s(self) -> float:
+        """When the newest of its rows came: if it is of a source, all that came before are in it or in earlier ones."""
+        newest_s = self.entry.points_s[-1] if self.entry is not None and self.entry.known else self.published_s
+        return newest_s if abs(self.published_s - newest_s) <= _LIVE_S else self.published_s
 
 
 class StreamReader(Protocol):

@@ -1,5 +1,6 @@
 """Tasks whose times are made up of a fixed part and of so much a row."""
 
+import numpy as np
 import pytest
 
 from rheostat.spark.observe.operators.work_model import SampledWork, WorkModel
@@ -59,6 +60,20 @@ def test_rows_that_cost_ten_times_as_much_are_believed_at_once_and_again_when_th
     for _ in range(8):
         assert model.worked_s(dear, None) == pytest.approx({"a": 3.0, "b": 3.5}, rel=0.01)
     assert model.worked_s(batch(task("a", 30), task("b", 35)), None) == pytest.approx({"a": 0.3, "b": 0.35}, rel=0.01)
+
+
+def test_tasks_with_few_rows_that_differ_by_chance_work_as_long_as_larger_ones_for_each_row():
+    model, rng = WorkModel(), np.random.default_rng(7)
+    for _ in range(30):
+        rows = rng.integers(5, 20, 4)
+        run_s = OVERHEAD_S * rng.lognormal(0.0, 0.3, 4) + 0.0002 * rows
+        model.worked_s(batch(*(task("a", int(n), float(s)) for n, s in zip(rows, run_s, strict=True))), None)
+    for _ in range(20):
+        rows, run_s = 12, OVERHEAD_S * rng.lognormal(0.0, 0.3, 4) + 0.0002 * 12
+        worked_s = model.worked_s(batch(*(task("a", rows, float(each_s)) for each_s in run_s)), None)["a"]
+        assert worked_s < 0.1 * run_s.sum()
+    dear = model.worked_s(batch(*(task("a", 12, OVERHEAD_S + 0.1 * 12) for _ in range(4))), None)
+    assert dear["a"] == pytest.approx(0.1 * 12 * 4, rel=0.1), "rows that cost far more are believed at once"
 
 
 def test_where_rows_are_not_counted_all_is_work():

@@ -34,7 +34,9 @@ class Backlog:
         self._last = batch
         self.completed += batch.row_count
         for stream, rows in batch.rows.items():
-            self._streams.setdefault(stream, StreamCounter()).read += rows
+            counter = self._streams.setdefault(stream, StreamCounter())
+            counter.read += rows
+            counter.came_until(batch.until_s.get(stream))
 
     def update(self, waiting: Waiting | None) -> None:
         """`waiting` as the streams report it; None if the operator reads no stream of its own."""
@@ -49,6 +51,7 @@ class Backlog:
             arrivals = self._waiting.get(name, ())
             counter = self._streams.setdefault(name, StreamCounter())
             counter.update(_rows(arrivals), sum(arrival.bytes for arrival in arrivals))
+            counter.came_until(max((arrival.until_s for arrival in arrivals), default=None))
 
     @property
     def is_known(self) -> bool:
@@ -83,12 +86,9 @@ class Backlog:
         until_s = max(first_s, 0.0 if self._last is None else self._last.committed_s)
         return sum(arrival.rows for arrival in waiting if arrival.published_s <= until_s)
 
-    def stream(self, name: str) -> tuple[int | None, int | None]:
-        """Rows that arrived in one of the streams, and their bytes."""
-        if not self.is_known:
-            return None, None
-        counter = self._streams.get(name) or StreamCounter()
-        return counter.rows, counter.known_bytes
+    def stream(self, name: str) -> "StreamCounter | None":
+        """What arrived in one of the streams; None while that is unknown."""
+        return (self._streams.get(name) or StreamCounter()) if self.is_known else None
 
     def arrival_scv(self) -> float | None:
         return self._variability.scv()
@@ -116,13 +116,14 @@ class Backlog:
 
 
 class StreamCounter:
-    """Rows and bytes of one stream; `read` of the rows are completed.
+    """Rows and bytes of one stream; `read` of the rows are completed, and the newest came at `until_s`.
 
     Rows are exact. Bytes are estimated: rows that arrive weigh as much as those that wait at the time.
     """
 
     def __init__(self, read: int = 0, rows: int = 0, bytes_: int = 0) -> None:
         self.read, self.rows = read, rows
+        self.until_s: float | None = None
         self._bytes = float(bytes_)
         self._row_bytes: float | None = None
 
@@ -133,6 +134,10 @@ class StreamCounter:
         rows = max(self.rows, self.read + waiting)
         self._bytes += (rows - self.rows) * (self._row_bytes or 0.0)
         self.rows = rows
+
+    def came_until(self, time_s: float | None) -> None:
+        if time_s is not None:
+            self.until_s = max(time_s, self.until_s or 0.0)
 
     @property
     def known_bytes(self) -> int | None:

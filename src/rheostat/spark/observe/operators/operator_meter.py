@@ -169,8 +169,19 @@ class OperatorMeter:
     def streams(self) -> list[StreamState]:
         """The streams that it reads."""
         names = [stream.name for stream in self._runtime.topology.into(self.name)]
-        topics = self._runtime.partitions(self.name)
-        return [StreamState(name, self.name, *self._backlog.stream(name), topics.get(name, ())) for name in names]
+        topics, sources = self._runtime.partitions(self.name), self._runtime.topology.sources
+        known = {name: counter for name in names if (counter := self._backlog.stream(name)) is not None}
+        return [
+            StreamState(
+                name,
+                self.name,
+                rows=known[name].rows if name in known else None,
+                bytes=known[name].known_bytes if name in known else None,
+                partitions=topics.get(name, ()),
+                until_s=known[name].until_s if name in known and name in sources else None,
+            )
+            for name in names
+        ]
 
     def problems(self) -> list[str]:
         """What cannot be measured, in words."""

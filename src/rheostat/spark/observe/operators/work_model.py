@@ -5,7 +5,8 @@ operator look slower per row the smaller its batches are, and busy when it has n
 micro-batch it is part of the fixed cost of a batch.
 
 A function on single records is timed itself, task by task. For any other function a line is fitted to the times of
-tasks over their rows (Theil-Sen, which tolerates tasks on cold executors): what it has at no rows is no work.
+tasks over their rows (Theil-Sen, which tolerates tasks on cold executors): what it has at no rows is no work. Tasks
+with few rows differ more by chance than by these; their work is then what the line says.
 """
 
 from collections import deque
@@ -25,6 +26,12 @@ _APART = 1.2
 
 _CHANGED = 2.0
 """The factor by which the cost of a row is off from the line when it is taken to be another one."""
+
+_BY_CHANCE = 3.0
+"""Standard deviations from the line up to which the time of a task may be chance."""
+
+_STANDARD_DEVIATION = 1.4826
+"""Of a normal variable, over its median absolute deviation."""
 
 _LEAST_SHARE = 0.01
 """Share of a task's time that is always work: an operator that seems to cost nothing would have no service rate."""
@@ -134,15 +141,22 @@ class _Line:
         self._tasks: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
         self._row_s: float | None = None
         self._overhead_s = 0.0
+        self._noise_s = 0.0
 
     def works_s(self, tasks: Sequence[TaskData]) -> TaskWork:
         """All of a task's time as long as what it costs beside its work is unknown."""
         self._learn([(rows_of(task), run_s_of(task)) for task in tasks])
         counts_rows = any(map(rows_of, tasks))
         return [
-            (task, max(0.0, run_s_of(task) - self._overhead_s) if rows_of(task) or not counts_rows else 0.0)
+            (task, self._work_s(rows_of(task), run_s_of(task)) if rows_of(task) or not counts_rows else 0.0)
             for task in tasks
         ]
+
+    def _work_s(self, rows: float, run_s: float) -> float:
+        """As on the line if the task has less work than tasks differ by chance, and differs no more itself."""
+        work_s, on_line_s = run_s - self._overhead_s, (self._row_s or 0.0) * rows
+        is_chance = on_line_s < self._noise_s and abs(work_s - on_line_s) <= _BY_CHANCE * self._noise_s
+        return on_line_s if is_chance else max(0.0, work_s)
 
     def _learn(self, tasks: Sequence[tuple[float, float]]) -> None:
         """Fit the line again, to the new tasks alone if rows cost something else now."""
@@ -156,11 +170,16 @@ class _Line:
         apart = rows[one] != rows[other]
         slopes = (run_s[one] - run_s[other])[apart] / (rows[one] - rows[other])[apart]
         self._row_s = max(0.0, float(np.median(slopes)))
-        self._overhead_s = min(max(0.0, float(np.median(run_s - self._row_s * rows))), float(run_s.min()))
+        beside_s = run_s - self._row_s * rows
+        self._overhead_s = max(0.0, float(np.median(beside_s)))
+        self._noise_s = _STANDARD_DEVIATION * float(np.median(np.abs(beside_s - self._overhead_s)))
 
     def _has_changed(self, tasks: Sequence[tuple[float, float]]) -> bool:
-        """Whether the time of most of these tasks is far from the line."""
-        if not self._row_s:
+        """Whether the time of most of these tasks is far from the line, and not by chance."""
+        works_s = [(self._row_s * rows, run_s - self._overhead_s) for rows, run_s in tasks if rows and self._row_s]
+        if not works_s:
             return False
-        ratios = [(run_s - self._overhead_s) / (self._row_s * rows) for rows, run_s in tasks if rows]
-        return bool(ratios) and not 1 / _CHANGED < float(np.median(ratios)) < _CHANGED
+        off_s = float(np.median([work_s - on_line_s for on_line_s, work_s in works_s]))
+        ratio = float(np.median([work_s / on_line_s for on_line_s, work_s in works_s]))
+        is_chance = abs(off_s) <= _BY_CHANCE * self._noise_s / np.sqrt(len(works_s))
+        return not is_chance and not 1 / _CHANGED < ratio < _CHANGED
