@@ -33,6 +33,14 @@ def test_a_few_cheap_records_in_tasks_that_take_a_moment_longer_are_no_jump():
     assert so_far.at_least_s(0.0005) == 0.0005
 
 
+def test_tasks_that_cost_much_beside_their_work_may_take_longer_without_a_jump():
+    so_far = BatchCostSoFar()
+    so_far.update(10.0, BatchUnderWay(1.0, 4, 3, 1, worked_s=1.0, rows=100), None, 0.15, is_keyed=True)
+    assert so_far.at_least_s(0.0005) == 0.0005
+    so_far.update(12.0, BatchUnderWay(3.0, 4, 3, 1, worked_s=3.0, rows=100), None, 0.15, is_keyed=True)
+    assert so_far.at_least_s(0.0005) == pytest.approx(0.03)
+
+
 def test_long_tasks_of_a_keyed_operator_say_nothing_of_those_that_wait():
     batch = BatchUnderWay(elapsed_s=3.0, tasks=8, finished=0, running=2, worked_s=6.0, rows=300)
     assert cost_at(batch, is_keyed=True).at_least_s(0.018) == 0.018

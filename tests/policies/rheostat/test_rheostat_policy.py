@@ -9,7 +9,7 @@ from rheostat.experiments.scenario import ScenarioFile, make_scenario
 from rheostat.experiments.simulate import simulate
 
 
-def scenario(load, *, duration="10m", operator=None, cluster=None, total=20, latency="5s", **source):
+def scenario(load, *, duration="10m", operator=None, others=(), cluster=None, total=20, latency="5s", **source):
     work = {
         "name": "work",
         "inputs": ["records"],
@@ -24,7 +24,7 @@ def scenario(load, *, duration="10m", operator=None, cluster=None, total=20, lat
         "duration": duration,
         "period": "2s",
         "source": [{"name": "records", "load": load, **source}],
-        "operator": [work],
+        "operator": [work, *({**work, **other} for other in others)],
         "sla": [{"latency": latency, "window": "30s"}],
         "budget": {"total": total},
         "cluster": {"start": "6s", "warm_up": "3s", **(cluster or {})},
@@ -118,3 +118,16 @@ def test_every_reason_has_what_was_measured_and_what_is_done():
         assert "records/s are work for" in decision.reason
         assert "scale" in decision.reason
         assert decision.predicted is not None
+
+
+def test_a_pool_gives_back_what_another_needs_more_when_the_budget_is_spent():
+    """First the records of one operator cost much, then those of the other: there is room for one of them."""
+    steps = {"work": [[0, 1], ["4m", 4]], "store": [[0, 1], ["1m", 4], ["4m", 1]]}
+    costs = {name: {"shape": "step", "steps": each} for name, each in steps.items()}
+    store = {"name": "store", "inputs": ["work"], "cost": costs["store"]}
+    result, turns = run(scenario(60, total=11, operator={"cost": costs["work"]}, others=[store], latency="8s"))
+    late = [turn.plan.pools for turn in turns if turn.time_s > 260]
+    assert all(pools["work"].size > 5 > pools["store"].size for pools in late)
+    assert any("another pool needs more executors" in act.reason for act in acts(turns))
+    assert len(acts(turns)) <= 12
+    assert result.success_rate > 0.75

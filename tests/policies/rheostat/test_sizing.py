@@ -107,6 +107,27 @@ def test_no_fewer_executors_keep_the_latency(parts, latency_s):
     assert sum(found.values()) == min(feasible)
 
 
+@given(st.lists(operators, min_size=2, max_size=3), st.integers(0, 6))
+def test_where_there_is_room_for_fewer_those_are_left_out_that_shorten_the_latency_least(parts, more):
+    names = [f"op{i}" for i in range(len(parts))]
+    costs = {name: cost_of(service_s, fixed_s) for name, (service_s, fixed_s, _) in zip(names, parts, strict=True)}
+    sizing = sizing_of(costs, {name: rate for name, (*_, rate) in zip(names, parts, strict=True)})
+    stable = {
+        name: next((k for k in range(1, MOST + 1) if sizing.utilisation(name, k) <= 0.93), MOST) for name in names
+    }
+    room = sum(stable.values()) + more
+    found = replace(sizing, room=room).steady(0.1)
+    assert sum(found.values()) <= room
+    if math.isinf(sizing.latency_s(found)) or sum(found.values()) < room:
+        return  # overloaded, or more executors were not worth it
+    others = [
+        sizing.latency_s(dict(zip(names, sizes, strict=True)))
+        for sizes in itertools.product(*(range(stable[name], MOST + 1) for name in names))
+        if sum(sizes) <= room
+    ]
+    assert sizing.latency_s(found) == pytest.approx(min(others))
+
+
 def replay_of(factor, rate=90.0):
     """A load that rises by this factor after a minute, and once more later, seen from the turns before the rises."""
     times_s = np.arange(0.0, 400.0, 2.0)

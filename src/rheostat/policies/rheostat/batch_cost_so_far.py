@@ -11,8 +11,9 @@ _ERRORS = 5.0
 """Standard errors by which a record has to cost more than learned: chance must not look like a jump."""
 
 _BESIDE_S = 0.05
-"""A task may take so much longer than usual, whatever its records: a few records that cost little would seem to cost
-several times as much."""
+_BESIDE = 2.0
+"""A task may take so much longer than usual, or so many times what tasks cost beside their work, whatever its records:
+a few records that cost little would seem to cost several times as much."""
 
 _SAME_BATCH_S = 0.05
 """Two readings whose batches began no further apart are of the same batch."""
@@ -28,9 +29,12 @@ class BatchCostSoFar:
         self._of_s: float | None = None
         self._cost_s = self._records = self._beside_s = 0.0
 
-    def update(self, time_s: float, batch: BatchUnderWay | None, rate: float | None, *, is_keyed: bool) -> None:
-        """Add one more turn; `rate` is used where the rows of the batch are not known. The tasks of a keyed operator
-        differ, so that those that wait may be shorter than those that run: only what was worked counts."""
+    def update(
+        self, time_s: float, batch: BatchUnderWay | None, rate: float | None, task_s: float = 0.0, *, is_keyed: bool
+    ) -> None:
+        """Add one more turn; `rate` is used where the rows of the batch are not known. A task costs `task_s` beside its
+        work. The tasks of a keyed operator differ, so that those that wait may be shorter than those that run: only
+        what was worked counts."""
         if batch is None:
             return
         rows = self._rows(time_s - batch.elapsed_s, batch, rate)
@@ -40,7 +44,7 @@ class BatchCostSoFar:
         cost_s = (batch.worked_s if is_keyed else batch.likely_work_s) / rows
         if self._of_s == self._began_s or cost_s >= self._cost_s or batch.finished >= batch.tasks / 2:
             self._of_s, self._cost_s, self._records = self._began_s, cost_s, rows * min(1.0, begun / batch.tasks)
-            self._beside_s = _BESIDE_S * batch.tasks / rows
+            self._beside_s = max(_BESIDE_S, _BESIDE * task_s) * batch.tasks / rows
 
     def forget(self) -> None:
         """The batches up to now were learned from."""

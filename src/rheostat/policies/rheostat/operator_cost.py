@@ -97,7 +97,7 @@ class OperatorCost:
             elif state.completed != self._cold_at:
                 self._cold_at, self._last, self._last_size = None, state, size
         if self._moved_at is None or self._moved_at != state.completed:
-            self._running.update(time_s, state.under_way, rate, is_keyed=bool(owners))
+            self._running.update(time_s, state.under_way, rate, _overhead_s(state.batch), is_keyed=bool(owners))
 
     def _has_cold(self, time_s: float, executors: Sequence[ExecutorState]) -> bool:
         """Whether an executor serves that began to a moment ago: what its first records take says nothing about
@@ -264,3 +264,8 @@ class OperatorCost:
         for _ in range(_ITERATIONS):
             batch_s = (cost_s + by_chance * math.sqrt(batch_s)) / (1 - used)
         return batch_s
+
+
+def _overhead_s(batch: Batch | None) -> float:
+    """What a task costs beside its work; 0 if that is not known."""
+    return batch.overhead_s / batch.tasks if batch is not None and batch.overhead_s and batch.tasks else 0.0

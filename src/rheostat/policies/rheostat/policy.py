@@ -69,6 +69,11 @@ class _Need:
     too_few: bool
 
     @property
+    def least(self) -> int:
+        """Without what is kept ready."""
+        return max(self.load, self.backlog)
+
+    @property
     def now(self) -> int:
         return max(self.load, self.rise, self.backlog) if self.too_few else self.backlog
 
@@ -105,14 +110,14 @@ class Rheostat(Policy[RheostatOptions]):
         self._expect(observation.snapshot.time_s, sizing.start_s)
         needs = self._needs(observation, sizing)
         self._correct(observation, sizing, needs)
-        sizes = within_budget(
-            observation,
-            {name: self._wanted(observation, name, need, sizing.work(name)) for name, need in needs.items()},
-        )
+        wanted = {name: self._wanted(observation, name, need, sizing.work(name)) for name, need in needs.items()}
+        sizes = within_budget(observation, self._shared(observation, wanted, needs))
         return [
             self._replace(observation, pool, sizes[name])
             or self._move(observation, sizing, pool, sizes[name])
-            or self._scale(observation, sizing, pool, sizes, needs[name])
+            or self._scale(
+                observation, sizing, pool, sizes, needs[name], gives_back=sizes[name] < min(wanted[name], pool.size)
+            )
             for name, pool in observation.pools.items()
         ]
 
@@ -175,6 +180,7 @@ class Rheostat(Policy[RheostatOptions]):
             outside_s=self._outside.usual_s,
             starting_s={name: self._starts.under_way_s(name) for name in observation.pools},
             crowding_s=self._starts.crowding_s,
+            room=observation.most_executors,
         )
 
     def _needs(self, observation: Observation, sizing: Sizing) -> dict[PoolName, _Need]:
@@ -224,6 +230,17 @@ class Rheostat(Policy[RheostatOptions]):
             failed.scaled_in(time_s, wanted, work)
         return min(pool.size, wanted)
 
+    @staticmethod
+    def _shared(
+        observation: Observation, wanted: Mapping[PoolName, int], needs: Mapping[PoolName, _Need]
+    ) -> Mapping[PoolName, int]:
+        """Where load or backlog of one pool need more than there is room for, others give back what is not for theirs,
+        also while records are late."""
+        needed = {n: min(size, max(observation.pools[n].size, needs[n].least)) for n, size in wanted.items()}
+        if sum(needed.values()) <= observation.most_executors:
+            return wanted
+        return {name: min(size, needs[name].least) for name, size in wanted.items()}
+
     def _is_late(self, observation: Observation) -> bool:
         """Whether results are late, or records that wait or are computed now will be."""
         states = [s for name in observation.plan.pool_of if (s := observation.snapshot.operators.get(name)) is not None]
@@ -268,7 +285,14 @@ class Rheostat(Policy[RheostatOptions]):
         return None
 
     def _scale(
-        self, observation: Observation, sizing: Sizing, pool: PoolView, sizes: Mapping[PoolName, int], need: _Need
+        self,
+        observation: Observation,
+        sizing: Sizing,
+        pool: PoolView,
+        sizes: Mapping[PoolName, int],
+        need: _Need,
+        *,
+        gives_back: bool,
     ) -> Decision:
         size, rate = sizes[pool.name], sum(sizing.rates[name] for name in pool.measured)
         latency_s = sizing.latency_s(sizes)
@@ -278,7 +302,9 @@ class Rheostat(Policy[RheostatOptions]):
             if self._costs[name].jump > 1
         )
         expected = f"expected latency {_human(latency_s)}, SLA {_human(self._sla_s)}"
-        if max(need.rise, need.backlog) <= need.load:
+        if gives_back:
+            why = f"{load}, and another pool needs more executors than there is room for"
+        elif max(need.rise, need.backlog) <= need.load:
             why = load
         elif need.backlog >= need.rise:
             why = f"{load}, and the backlog for more: {self._drained(observation, sizing, pool, size)}"

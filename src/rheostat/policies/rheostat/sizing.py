@@ -47,7 +47,8 @@ class Sizing:
     The SLA asks for a mean latency of `sla_s` over windows of `window_s`. An executor takes `start_s` until it serves,
     and `crowding_s` longer for each other one that starts at once; those of a pool that start now have been starting
     for `starting_s`. A second out of the SLA is worth `penalty` seconds of the executors that the load needs. Latencies
-    at operators are `correction` times those of the model, and records take `outside_s` in sources.
+    at operators are `correction` times those of the model, and records take `outside_s` in sources. There is room for
+    `room` executors in all pools together.
     """
 
     pools: Mapping[PoolName, PoolView]
@@ -63,6 +64,7 @@ class Sizing:
     correction: float = 1.0
     outside_s: float = 0.0
     crowding_s: float = 0.0
+    room: float = math.inf
 
     def with_more(self, factor: float) -> "Sizing":
         """The same with a load that is higher by this factor."""
@@ -115,9 +117,9 @@ class Sizing:
         return self._grown(sizes, self.latency_s, latency_s, least_gain)
 
     def _grown(self, sizes: Sizes, latency_of: Callable[[Sizes], float], limit_s: float, least_gain: float) -> Sizes:
-        """With executors added one by one where they shorten the latency most, until it is within the limit or they
-        hardly help."""
-        while (now_s := latency_of(sizes)) > limit_s:
+        """With executors added one by one where they shorten the latency most, until it is within the limit, there is
+        no room for more, or they hardly help."""
+        while (now_s := latency_of(sizes)) > limit_s and sum(sizes.values()) < self.room:
             gains = {
                 pool: now_s - latency_of({**sizes, pool: size + 1})
                 for pool, size in sizes.items()
