@@ -76,6 +76,11 @@ class BatchCosts:
             return _falling(sizes, costs_s, shared_s)
         return BatchCost(*fitted_cost_s(sizes, costs_s, [0.0] * len(known)))
 
+    @property
+    def is_guess(self) -> bool:
+        """Whether it was not seen yet how the cost depends on the number of executors."""
+        return sum(paid.batches >= _ENOUGH for paid in self._paid.values()) < 2
+
     def at(self, size: int) -> float | None:
         """The cost of a batch on `size` executors; None before anything is known."""
         cost = self.fitted()

@@ -68,6 +68,14 @@ def test_executors_share_what_the_many_tasks_of_a_batch_cost_beside_their_work()
     assert sizing.steady(4.0) == {"a": 3}
 
 
+def test_a_little_that_executors_may_share_is_not_worth_one_before_it_was_seen_that_they_do():
+    """A part of the two seconds of a batch is of tasks: a second executor would save half of it."""
+    sizing = sizing_of({"a": cost_of(0.002, 2.0, overhead_s=0.3)}, {"a": 20.0})
+    assert sizing.latency_s({"a": 2}) < 2.9 < sizing.latency_s({"a": 1})
+    assert sizing.steady(2.9) == {"a": 1}
+    assert sizing_of({"a": cost_of(0.002, 2.0, overhead_s=1.0)}, {"a": 20.0}).steady(2.9) == {"a": 2}
+
+
 def test_costs_are_learned_exactly_from_batches_that_are_alike():
     cost = cost_of(0.02, 0.5)
     assert cost.service_s == pytest.approx(0.02)

@@ -213,6 +213,11 @@ class OperatorCost:
         """c: what a batch costs beside its work; 0 while it is not known."""
         return self._fitted.at(size)
 
+    @property
+    def is_guess(self) -> bool:
+        """Whether it was not seen yet that a batch costs less on more executors, though it is expected."""
+        return self._fitted.shared_s > 0 and self._batches.is_guess
+
     def work(self, rate: float) -> float:
         """Executors that are busy all the time."""
         return rate * (self.service_s or 0.0)

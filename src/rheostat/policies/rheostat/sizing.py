@@ -19,6 +19,13 @@ _BUSY = 0.93
 _LEAST_GAIN = 0.01
 """An executor that shortens the latency by a smaller share is not worth it."""
 
+_LEAST_GUESSED_GAIN = 0.1
+"""The same where it has little work, and it was not seen yet that executors share what batches cost: those that start
+slow down others, and may bring nothing."""
+
+_LITTLE_WORK = 0.5
+"""Utilisation."""
+
 _LEAST_GAIN_OUT_OF_REACH = 0.03
 """The same where no number of executors keeps the SLA."""
 
@@ -125,11 +132,22 @@ class Sizing:
                 for pool, size in sizes.items()
                 if size < self.most(pool)
             }
-            best = max(gains, key=gains.__getitem__, default=None)
-            if best is None or not gains[best] > least_gain * now_s:
+            worth = {
+                pool: gain
+                for pool, gain in gains.items()
+                if gain > (_LEAST_GUESSED_GAIN if self._is_guess(pool, sizes[pool]) else least_gain) * now_s
+            }
+            if not worth:
                 break
+            best = max(worth, key=worth.__getitem__)
             sizes = {**sizes, best: sizes[best] + 1}
         return sizes
+
+    def _is_guess(self, pool: PoolName, size: int) -> bool:
+        """Whether further executors only help if they share what batches cost, which was not seen yet."""
+        return self.utilisation(pool, size) < _LITTLE_WORK and any(
+            self.costs[name].is_guess for name in self.pools[pool].measured
+        )
 
     def for_rises(self, replays: Sequence[LoadReplay], share: float, least: Sizes, latency_s: float) -> Sizes:
         """At least `least`, and as many as keep a mean of `latency_s` over the SLA's window in this share of the
