@@ -8,7 +8,7 @@ that one executor has more than its share of a keyed operator, substreams move f
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rheostat.decision import Decision, Effect, Move, Transfer
 from rheostat.describe import executors, resize
@@ -25,7 +25,7 @@ from rheostat.policies.rheostat.load_history import LoadHistory
 from rheostat.policies.rheostat.operator_cost import OperatorCost
 from rheostat.policies.rheostat.options import RheostatOptions
 from rheostat.policies.rheostat.out_of_reach import why_out_of_reach
-from rheostat.policies.rheostat.sizing import Sizing
+from rheostat.policies.rheostat.sizing import Sizes, Sizing
 from rheostat.policies.rheostat.slow_executors import SlowExecutors
 from rheostat.policies.routes import Routes
 from rheostat.policies.start_times import StartTimes
@@ -185,7 +185,10 @@ class Rheostat(Policy[RheostatOptions]):
 
     def _needs(self, observation: Observation, sizing: Sizing) -> dict[PoolName, _Need]:
         aim_s = _AIM * self._sla_s
-        load, left = sizing.steady(aim_s), sizing.with_more(1 + max(_LEAVING, self._load.error)).left(aim_s)
+        load, left = (
+            self._for_load(observation, sizing, aim_s),
+            sizing.with_more(1 + max(_LEAVING, self._load.error)).left(aim_s),
+        )
         is_forecast = self._load.forecast(sizing.start_s) is not None
         replays = () if is_forecast else self._load.replays(self._latency.window_s + sizing.start_s)
         rises = sizing.for_rises(replays, self.options.caution, load, aim_s)
@@ -199,6 +202,19 @@ class Rheostat(Policy[RheostatOptions]):
                 name in too_few,
             )
             for name in observation.pools
+        }
+
+    def _for_load(self, observation: Observation, sizing: Sizing, aim_s: float) -> Sizes:
+        """What the load needs when new executors serve; if some have to start and the load rises, also what it needs
+        when others could serve that are asked for then. Each start slows down those that serve."""
+        load = sizing.steady(aim_s)
+        if all(load[name] <= pool.size for name, pool in observation.pools.items()):
+            return load
+        later = self._routes.arrival_rates(self._load.by_trend(2 * sizing.start_s)) or sizing.rates
+        rates = {name: max(rate, later[name]) for name, rate in sizing.rates.items()}
+        soon = replace(sizing, rates=rates).steady(aim_s)
+        return {
+            name: max(size, soon[name]) if size > observation.pools[name].size else size for name, size in load.items()
         }
 
     def _correct(self, observation: Observation, sizing: Sizing, needs: Mapping[PoolName, _Need]) -> None:
