@@ -110,7 +110,7 @@ class _SourceRate:
     def __init__(self, topology: Topology, source: Source) -> None:
         self._stream = source.name
         self._rows = Counter()
-        self._counted: tuple[int, float] | None = None
+        self._until_s: float | None = None
         self._rate: float | None = None
         self._readers = [name for name, it in topology.operators.items() if tuple(it.inputs) == (source.name,)]
 
@@ -125,11 +125,10 @@ class _SourceRate:
         rows, until_s = max(known, key=lambda each: each[0], default=(None, None))
         if rows is None or until_s is None:
             return self._rows.rate(rows, snapshot.time_s)
-        if self._counted == (rows, until_s) and snapshot.time_s - until_s <= _SILENT_S:
-            return self._rate
         is_silent = snapshot.time_s - until_s > _SILENT_S
-        self._counted = (rows, until_s)
-        self._rate = self._rows.rate(rows, snapshot.time_s if is_silent else until_s)
+        if is_silent or until_s != self._until_s:
+            self._until_s = until_s
+            self._rate = self._rows.rate(rows, snapshot.time_s if is_silent else until_s)
         return self._rate
 
 

@@ -22,7 +22,7 @@ class BatchRecord:
     ran and its output was written.
 
     Topologies only: `waited` is the latency of the rows from their arrival in the operator's streams to the commit,
-    `latency` the one from their entry into the topology, `until_s` when the newest of each stream came. Other queries
+    `latency` the one from their entry into the topology, `newest` what it read last of each stream. Other queries
     only: `behind` is how many rows the sources had beyond this batch, `state_bytes` the size of all state behind it.
     """
 
@@ -33,7 +33,7 @@ class BatchRecord:
     executing_s: float
     waited: Latency | None = None
     latency: Latency | None = None
-    until_s: Mapping[str, float] = field(default_factory=dict)
+    newest: Mapping[str, Arrival] = field(default_factory=dict)
     behind: int | None = None
     state_bytes: int | None = None
 
@@ -132,9 +132,7 @@ class BatchLog:
             written.written_s - written.planned_s,
             waited=_latency(committed_s, together([EntryTimes.at(a.published_s, a.rows) for a in arrivals])),
             latency=_latency(committed_s, entry),
-            until_s={
-                stream: max(arrival.until_s for arrival in taken) for stream, taken in written.taken.items() if taken
-            },
+            newest={stream: taken[-1] for stream, taken in written.taken.items() if taken},
         )
 
 

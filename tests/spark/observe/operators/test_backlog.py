@@ -115,9 +115,17 @@ def test_rows_of_a_stream_never_fall():
 
 
 def test_the_newest_row_of_a_stream_is_one_that_waits_or_one_that_was_read():
+    first, second, third = (Arrival(number, 9.0 + number, 50, 500, None) for number in range(3))
     backlog = Backlog("count")
-    backlog.update({"split": (arrival(9.0, 60), arrival(10.5, 40))})
-    assert backlog.stream("split").until_s == 10.5
-    backlog.add(BatchRecord(0, 13.0, 14.0, {"split": 150}, 0.8, until_s={"split": 12.5}))
-    backlog.update({"split": ()})
-    assert (backlog.stream("split").rows, backlog.stream("split").until_s) == (150, 12.5)
+    backlog.update({"split": (first, second)})
+    assert backlog.stream("split").until_s == 10.0
+    backlog.update({"split": (third,)})
+    assert backlog.stream("split").until_s == 11.0, "nothing is known to be missing"
+    backlog.add(BatchRecord(0, 10.5, 12.0, {"split": 100}, 0.8, newest={"split": second}))
+    backlog.update({"split": (third,)})
+    assert (backlog.stream("split").rows, backlog.stream("split").until_s) == (150, 11.0)
+    backlog.update({"split": (Arrival(4, 14.0, 50, 500, None),)})
+    assert backlog.stream("split").until_s == 11.0, "what came before the fourth is neither read nor waiting"
+    backlog.add(BatchRecord(1, 12.0, 15.0, {"split": 50}, 0.8, newest={"split": third}))
+    backlog.update({"split": (Arrival(3, 13.0, 50, 500, None),)})
+    assert (backlog.stream("split").rows, backlog.stream("split").until_s) == (200, 13.0)

@@ -1,6 +1,6 @@
 """Backlog: the rows that arrived for one operator, completed it, and wait in its streams."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rheostat.names import OperatorName
 from rheostat.snapshot import Snapshot
@@ -36,7 +36,7 @@ class Backlog:
         for stream, rows in batch.rows.items():
             counter = self._streams.setdefault(stream, StreamCounter())
             counter.read += rows
-            counter.came_until(batch.until_s.get(stream))
+            counter.newest = batch.newest.get(stream, counter.newest)
 
     def update(self, waiting: Waiting | None) -> None:
         """`waiting` as the streams report it; None if the operator reads no stream of its own."""
@@ -51,7 +51,7 @@ class Backlog:
             arrivals = self._waiting.get(name, ())
             counter = self._streams.setdefault(name, StreamCounter())
             counter.update(_rows(arrivals), sum(arrival.bytes for arrival in arrivals))
-            counter.came_until(max((arrival.until_s for arrival in arrivals), default=None))
+            counter.look_at(arrivals)
 
     @property
     def is_known(self) -> bool:
@@ -116,13 +116,16 @@ class Backlog:
 
 
 class StreamCounter:
-    """Rows and bytes of one stream; `read` of the rows are completed, and the newest came at `until_s`.
+    """Rows and bytes of one stream; `read` of the rows are completed, the last ones were those of `newest`.
+
+    `until_s` is when the newest of the rows came.
 
     Rows are exact. Bytes are estimated: rows that arrive weigh as much as those that wait at the time.
     """
 
     def __init__(self, read: int = 0, rows: int = 0, bytes_: int = 0) -> None:
         self.read, self.rows = read, rows
+        self.newest: Arrival | None = None
         self.until_s: float | None = None
         self._bytes = float(bytes_)
         self._row_bytes: float | None = None
@@ -135,9 +138,12 @@ class StreamCounter:
         self._bytes += (rows - self.rows) * (self._row_bytes or 0.0)
         self.rows = rows
 
-    def came_until(self, time_s: float | None) -> None:
-        if time_s is not None:
-            self.until_s = max(time_s, self.until_s or 0.0)
+    def look_at(self, waiting: Sequence[Arrival]) -> None:
+        """Follow `until_s`. A batch that was committed between two questions is neither read nor waiting: then rows are
+        missing before the newest."""
+        all_ = (*(() if self.newest is None else (self.newest,)), *waiting)
+        if all_ and all_[-1].position - all_[0].position == len(all_) - 1:
+            self.until_s = all_[-1].until_s
 
     @property
     def known_bytes(self) -> int | None:
