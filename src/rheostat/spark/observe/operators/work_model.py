@@ -133,14 +133,14 @@ class _Timed:
 class _Line:
     """The last tasks of one stage, as rows and seconds, and a line through them.
 
-    Its height at no rows is what a task costs beside its work, and stays when the cost of a row changes. So a row that
-    costs more than before is counted as more work at once.
+    Its height at no rows is what a task costs beside its work, but no more than the shortest of them took, and stays
+    when the cost of a row changes. So a row that costs more than before is counted as more work at once.
     """
 
     def __init__(self) -> None:
         self._tasks: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
         self._row_s: float | None = None
-        self._overhead_s = 0.0
+        self._height_s = self._overhead_s = 0.0
         self._noise_s = 0.0
 
     def works_s(self, tasks: Sequence[TaskData]) -> TaskWork:
@@ -154,9 +154,10 @@ class _Line:
 
     def _work_s(self, rows: float, run_s: float) -> float:
         """As on the line if the task has less work than tasks differ by chance, and differs no more itself."""
-        work_s, on_line_s = run_s - self._overhead_s, (self._row_s or 0.0) * rows
-        is_chance = on_line_s < self._noise_s and abs(work_s - on_line_s) <= _BY_CHANCE * self._noise_s
-        return on_line_s if is_chance else max(0.0, work_s)
+        on_line_s = (self._row_s or 0.0) * rows
+        off_s = run_s - self._height_s - on_line_s
+        is_chance = on_line_s < self._noise_s and abs(off_s) <= _BY_CHANCE * self._noise_s
+        return on_line_s if is_chance else max(0.0, run_s - self._overhead_s)
 
     def _learn(self, tasks: Sequence[tuple[float, float]]) -> None:
         """Fit the line again, to the new tasks alone if rows cost something else now."""
@@ -171,12 +172,13 @@ class _Line:
         slopes = (run_s[one] - run_s[other])[apart] / (rows[one] - rows[other])[apart]
         self._row_s = max(0.0, float(np.median(slopes)))
         beside_s = run_s - self._row_s * rows
-        self._overhead_s = max(0.0, float(np.median(beside_s)))
-        self._noise_s = _STANDARD_DEVIATION * float(np.median(np.abs(beside_s - self._overhead_s)))
+        self._height_s = max(0.0, float(np.median(beside_s)))
+        self._overhead_s = min(self._height_s, float(run_s.min()))
+        self._noise_s = _STANDARD_DEVIATION * float(np.median(np.abs(beside_s - self._height_s)))
 
     def _has_changed(self, tasks: Sequence[tuple[float, float]]) -> bool:
         """Whether the time of most of these tasks is far from the line, and not by chance."""
-        works_s = [(self._row_s * rows, run_s - self._overhead_s) for rows, run_s in tasks if rows and self._row_s]
+        works_s = [(self._row_s * rows, run_s - self._height_s) for rows, run_s in tasks if rows and self._row_s]
         if not works_s:
             return False
         off_s = float(np.median([work_s - on_line_s for on_line_s, work_s in works_s]))
