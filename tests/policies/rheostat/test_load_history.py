@@ -149,3 +149,12 @@ def test_what_records_seemed_to_cost_before_that_is_known_counts_for_nothing(lea
 def test_records_are_counted_by_their_work_only_if_they_ever_came_to_cost_more():
     assert len(history_of([50.0] * 90, [0.04] * 30 + [0.03] * 30 + [0.01] * 30).replays(10.0)) == 1
     assert len(history_of([50.0] * 90, [0.01] * 60 + [0.02] * 30).replays(10.0)) == 2
+
+
+def test_a_forecast_is_in_records_that_cost_what_they_do_now():
+    """Records cost ten times as much in the last third of each minute: the work to come is the same when it begins."""
+    costs_s = ([0.002] * 20 + [0.02] * 10) * 4 + [0.002] * 20
+    history = history_of([120.0] * len(costs_s), costs_s)
+    assert history.forecast(10.0) == pytest.approx(1200.0)
+    history.costs_now(0.02)
+    assert history.forecast(10.0) == pytest.approx(120.0)

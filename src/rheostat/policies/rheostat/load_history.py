@@ -129,6 +129,12 @@ class LoadHistory:
         if self._turns % _SEASON_EVERY == 0:
             self._season = self._found_season()
 
+    def costs_now(self, cost_s: float | None) -> None:
+        """What a record costs since the last `add`: a forecast is in records that cost as much."""
+        self._level(cost_s)
+        if self._past:
+            self._past[-1] = self._past[-1]._replace(cost_s=self._level_s)
+
     def _count(self, time_s: float, interval_s: float, records: float) -> None:
         """Records that were missing in the sample before, and are too many now, came late: a busy machine counts them
         so. Else each time a jump of the load would be seen."""

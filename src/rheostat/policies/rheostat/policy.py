@@ -141,6 +141,7 @@ class Rheostat(Policy[RheostatOptions]):
                     self._costs[name].update(
                         snapshot.time_s, state, pool.executors, serving, owners, substreams, rates.get(name)
                     )
+        self._load.costs_now(self._record_cost_s())
 
     def _expect(self, time_s: float, horizon_s: float) -> None:
         if (arrivals := self._load.expected(horizon_s)) is not None:
