@@ -1,10 +1,12 @@
 """Figure 17: success rate and executors with a longer window and with a looser bound."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from rheostat.experiments.replicate import mean_of
 from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
 from rheostat.experiments.reproduce.streamswitch.result_means import executors, success
 from rheostat.experiments.reproduce.streamswitch.solutions import SESSION_S, Solution
@@ -17,6 +19,12 @@ _SWITCHES = tuple(Solution("Switch", margin) for margin in (0.1, 0.2, 0.3))
 _OTHERS = (Solution("DRS-LB", 0.4), Solution("DRS", 0.4), Solution("Static", 8), Solution("Static", 10))
 Found = dict[tuple[str, Solution], list[Result]]
 
+_NEXT_TO_NOTHING = 0.25
+"""Points."""
+
+_RUNS = 4
+"""Of StreamSwitch, at least: what a longer window gains is less than single runs differ."""
+
 
 def run(effort: Effort, progress: Progress) -> ReproductionResult:
     session_s = effort.choose(SESSION_S, 40)
@@ -25,7 +33,16 @@ def run(effort: Effort, progress: Progress) -> ReproductionResult:
         for sla, limits in _SLAS.items()
         for solution in (*_SWITCHES, *_OTHERS)
     }
-    found = sweep(cases, effort, progress)
+    several = effort if effort.quick else replace(effort, seeds=max(_RUNS, effort.seeds))
+    found = {
+        **sweep(
+            {case: cases[case] for case in cases if case[1] in _SWITCHES}, several, lambda done: progress(0.7 * done)
+        ),
+        **sweep(
+            {case: cases[case] for case in cases if case[1] in _OTHERS}, effort, lambda done: progress(0.7 + 0.3 * done)
+        ),
+    }
+    found = {case: found[case] for case in cases}
     return ReproductionResult(
         columns=("(L, T)", "solution", "success (%)", "gain: paper (points)", "gain: here (points)", "executors"),
         rows=tuple(
@@ -51,17 +68,30 @@ def gain(found: Found, sla: str, solution: Solution) -> float:
 
 
 def _claims(found: Found) -> tuple[Claim, ...]:
-    gains = {sla: float(np.mean([gain(found, sla, solution) for solution in _SWITCHES])) for sla in _PAPER_GAIN}
-    improved = [
-        Claim(
-            f"the success rate of StreamSwitch is higher under {sla} than under (1 s, 1 s), "
-            f"by {paper} points in the paper",
-            gains[sla] > 0,
-            f"{gains[sla]:+.2f} points on average",
-        )
-        for sla, paper in _PAPER_GAIN.items()
-    ]
-    return (*improved, *(_best(found, sla) for sla in _PAPER_GAIN))
+    return (
+        *(_improved(found, sla, paper) for sla, paper in _PAPER_GAIN.items()),
+        *(_best(found, sla) for sla in _PAPER_GAIN),
+    )
+
+
+def _improved(found: Found, sla: str, paper: float) -> Claim:
+    """Runs with the same seed have the same arrivals: their differences count."""
+    rates = {
+        s: np.array([[run.success_rate for run in found[s, each]] for each in _SWITCHES]) for s in ("(1 s, 1 s)", sla)
+    }
+    gained = mean_of(list(100 * (rates[sla] - rates["(1 s, 1 s)"]).mean(axis=0)))
+    runs = "" if gained.half_width is None else f" ± {gained.half_width:.2f}"
+    fixed = [gain(found, sla, solution) for solution in _OTHERS if solution.kind == "Static"]
+    gains = ", ".join(f"{points:+.2f}" for points in fixed)
+    return Claim(
+        f"the success rate of StreamSwitch is higher under {sla} than under (1 s, 1 s), by {paper} points in the paper",
+        gained.mean > 0,
+        f"{gained.mean:+.2f}{runs} points on average",
+        why=f"With a fixed number of executors it gains next to nothing either ({gains} points): what makes windows miss "
+        "the bound here lasts longer than they do, so that a longer one averages nothing out."
+        if max(fixed) < _NEXT_TO_NOTHING
+        else "",
+    )
 
 
 def _best(found: Found, sla: str) -> Claim:
