@@ -87,8 +87,8 @@ def _improved(found: Found, sla: str, paper: float) -> Claim:
         f"the success rate of StreamSwitch is higher under {sla} than under (1 s, 1 s), by {paper} points in the paper",
         gained.mean > 0,
         f"{gained.mean:+.2f}{runs} points on average",
-        why=f"With a fixed number of executors it gains next to nothing either ({gains} points): what makes windows miss "
-        "the bound here lasts longer than they do, so that a longer one averages nothing out."
+        why=f"With a fixed number of executors it gains next to nothing either ({gains} points): what makes windows "
+        "miss the bound here lasts longer than they do, so that a longer one averages nothing out."
         if max(fixed) < _NEXT_TO_NOTHING
         else "",
     )
