@@ -5,17 +5,20 @@ from typing import Any
 
 from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
 from rheostat.experiments.reproduce.streamswitch.result_means import events, executors, success, switching_s
-from rheostat.experiments.reproduce.streamswitch.solutions import SESSION_S
 from rheostat.experiments.reproduce.streamswitch.workloads import FLINK, SWITCH, orders
 from rheostat.experiments.reproduce.sweep import Case, sweep
 from rheostat.experiments.result import Result
 
 _ENGINES: dict[str, dict[str, Any]] = {"Samza": {}, "Flink": FLINK}
+_SESSION_S = 7200.0
+"""As in the paper, four hours in all: an opening of a session is the longest of switches with barriers, and its weight
+decides."""
+
 _PAPER = {"Samza": (96.28, 8.40), "Flink": (95.24, 8.39)}
 
 
 def run(effort: Effort, progress: Progress) -> ReproductionResult:
-    session_s = effort.choose(SESSION_S, 60)
+    session_s = effort.choose(_SESSION_S, 60)
     cases = {
         name: Case(orders(session_s, cluster=settings), "streamswitch", SWITCH | {"epsilon": 0.2})
         for name, settings in _ENGINES.items()
@@ -56,7 +59,7 @@ def _claims(found: Mapping[str, Sequence[Result]]) -> tuple[Claim, ...]:
             -3 < success(flink).mean - success(samza).mean < 0,
             f"{success(flink).mean - success(samza).mean:+.2f} points, -1.04 in the paper",
             why="A switch takes longer (last column), because the two executors first drain what an opening has left; "
-            "the paper says the same. Two openings in 20 minutes weigh more here than two in four hours there.",
+            "the paper says the same.",
         ),
         Claim(
             "both use the same number of executors",
@@ -83,7 +86,7 @@ REPRODUCTIONS = (
         figure="Figure 18",
         title="two engines",
         run=run,
-        setting="Switch(0.2) on the limit orders of figure 5. Samza pauses the two executors of a switch; with Flink "
-        "they first do what is before the barrier in their queues.",
+        setting="Switch(0.2) on the limit orders of figure 5, for four hours as in the paper. Samza pauses the two "
+        "executors of a switch; with Flink they first do what is before the barrier in their queues.",
     ),
 )
