@@ -5,7 +5,15 @@ from typing import Any
 
 from rheostat.grouping.check import KEY, ROUND_ROBIN
 from rheostat.names import OperatorName
-from rheostat.snapshot import BatchUnderWay, Latency, OperatorState, Snapshot, StreamState, SubstreamState
+from rheostat.snapshot import (
+    BatchUnderWay,
+    Latency,
+    OperatorState,
+    PartitionState,
+    Snapshot,
+    StreamState,
+    SubstreamState,
+)
 from rheostat.spark.observe.batch_work import BatchWork
 from rheostat.spark.observe.cold_start import COLD_BATCHES, ColdStart
 from rheostat.spark.observe.counters import last_state, merged
@@ -169,19 +177,15 @@ class OperatorMeter:
     def streams(self) -> list[StreamState]:
         """The streams that it reads."""
         names = [stream.name for stream in self._runtime.topology.into(self.name)]
-        topics, sources = self._runtime.partitions(self.name), self._runtime.topology.sources
-        known = {name: counter for name in names if (counter := self._backlog.stream(name)) is not None}
-        return [
-            StreamState(
-                name,
-                self.name,
-                rows=known[name].rows if name in known else None,
-                bytes=known[name].known_bytes if name in known else None,
-                partitions=topics.get(name, ()),
-                until_s=known[name].until_s if name in known and name in sources else None,
-            )
-            for name in names
-        ]
+        topics = self._runtime.partitions(self.name)
+        return [self._stream(name, topics.get(name, ())) for name in names]
+
+    def _stream(self, name: str, partitions: tuple[PartitionState, ...]) -> StreamState:
+        counter = self._backlog.stream(name)
+        if counter is None:
+            return StreamState(name, self.name, partitions=partitions)
+        until_s = counter.until_s if name in self._runtime.topology.sources else None
+        return StreamState(name, self.name, counter.rows, counter.known_bytes, partitions, until_s)
 
     def problems(self) -> list[str]:
         """What cannot be measured, in words."""
