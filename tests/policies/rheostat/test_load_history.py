@@ -11,13 +11,14 @@ PERIOD_S = 2.0
 def history_of(rates, costs_s=None):
     history = LoadHistory()
     for turn, (rate, cost_s) in enumerate(zip(rates, costs_s or [0.01] * len(rates), strict=True), 1):
-        history.add(turn * PERIOD_S, PERIOD_S, rate, cost_s)
+        history.costs_now(cost_s)
+        history.add(turn * PERIOD_S, PERIOD_S, rate)
     return history
 
 
 def test_nothing_is_expected_before_anything_was_measured():
     history = LoadHistory()
-    history.add(2.0, 2.0, None, None)
+    history.add(2.0, 2.0, None)
     assert (history.rate, history.replays(10.0), history.forecast(10.0)) == (None, (), None)
 
 

@@ -103,16 +103,14 @@ class LoadHistory:
         self._missing = 0.0
         self.rate: float | None = None
 
-    def add(self, time_s: float, interval_s: float, rate: float | None, cost_s: float | None) -> None:
-        """The rate since the turn before, and what a record costs by now in all operators, if that is known. What is
-        counted after turns without a record is spread over them."""
+    def add(self, time_s: float, interval_s: float, rate: float | None) -> None:
+        """The rate since the turn before. What is counted after turns without a record is spread over them."""
         if rate is None or interval_s <= 0:
             return
         if self._past and time_s < self._past[-1].time_s:
             self._past.clear()
             self._counted.clear()
             self._usual = None
-        self._level(cost_s)
         self._pending_s += interval_s
         if rate > 0 or self._pending_s > _SILENT_S:
             self._count(time_s, self._pending_s, rate * interval_s)
@@ -130,7 +128,7 @@ class LoadHistory:
             self._season = self._found_season()
 
     def costs_now(self, cost_s: float | None) -> None:
-        """What a record costs since the last `add`: a forecast is in records that cost as much."""
+        """What a record costs by now in all operators, if that is known: a forecast is in records that cost as much."""
         self._level(cost_s)
         if self._past:
             self._past[-1] = self._past[-1]._replace(cost_s=self._level_s)
