@@ -13,6 +13,7 @@ import os
 import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from rheostat.experiments.comparison.compared_run import ComparedRun
 from rheostat.experiments.on_spark.run import run_on_spark
 from rheostat.experiments.on_spark.shared_cluster import shared_cluster
 from rheostat.experiments.scenario import Scenario, ScenarioFile, make_scenario
+from rheostat.experiments.time_series import SeriesPoint
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 
 BATCHES = {"fixed": "900ms", "per_task": "40ms"}
@@ -59,7 +61,7 @@ def scenario(name: str, load: Any, operators: list[dict[str, Any]], total: int, 
 
 def near_capacity() -> Scenario:
     keyed = {"key": "key", "substreams": 16, "executors": 4, "service": {"mean": "40ms"}}
-    return scenario("near capacity", 75, [{"name": "work", **keyed}], total=4)
+    return scenario("near capacity", 60, [{"name": "work", **keyed}], total=4)
 
 
 def executor_lost() -> Scenario:
@@ -78,10 +80,10 @@ def shortage() -> Scenario:
 
 
 CASES = {
-    "near-capacity": Case(near_capacity, ("streamswitch", "drs-lb", "static")),
-    "executor-lost": Case(executor_lost, ("streamswitch", "drs", "static"), killed_at_s=KILLED_AT_S),
-    "boundary": Case(boundary, ("drs",)),
-    "shortage": Case(shortage, ("dabs",)),
+    "near-capacity": Case(near_capacity, ("streamswitch", "drs-lb", "rheostat", "static")),
+    "executor-lost": Case(executor_lost, ("streamswitch", "drs", "rheostat", "static"), killed_at_s=KILLED_AT_S),
+    "boundary": Case(boundary, ("drs", "rheostat")),
+    "shortage": Case(shortage, ("dabs", "rheostat")),
 }
 STARTING_SIZES: Mapping[str, dict[str, Any]] = {
     "near capacity": {"executors": {"work": 4}},
@@ -108,11 +110,17 @@ class Killer:
 
 
 def print_run(run: ComparedRun) -> None:
+    """What came of a run, and its sizes over time."""
     met = "-" if run.success_rate is None else f"{run.success_rate:.0%}"
-    sizes = run.series[-1].executors if run.series else {}
-    last = ", ".join(f"{name} {size}" for name, size in sizes.items())
     times = f"{run.mean_latency_s or 0.0:9.1f} s{run.out_of_sla_s:9.0f} s"
-    print(f"{run.policy:14}{met:>8}{times}{run.scalings:10}{run.moves:7}  {last}", flush=True)
+    last = sizes(run.series[-1]) if run.series else "-"
+    print(f"{run.policy:14}{met:>8}{times}{run.scalings:10}{run.moves:7}  {last}")
+    for point in run.series[:1] + tuple(now for before, now in pairwise(run.series) if sizes(now) != sizes(before)):
+        print(f"{point.time_s:18.0f} s  {point.input_rate or 0.0:5.0f} records/s  {sizes(point)}", flush=True)
+
+
+def sizes(point: SeriesPoint) -> str:
+    return ", ".join(f"{name} {size}" for name, size in point.executors.items())
 
 
 def main() -> None:
