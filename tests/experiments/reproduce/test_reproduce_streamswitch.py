@@ -11,6 +11,7 @@ from rheostat.experiments.reproduce.streamswitch.fig6 import actions_of_kind, mo
 from rheostat.experiments.reproduce.streamswitch.fig16 import word_count
 from rheostat.experiments.reproduce.streamswitch.path_success import PathSuccess
 from rheostat.experiments.reproduce.streamswitch.solutions import Solution
+from rheostat.experiments.reproduce.streamswitch.substream_latency import SubstreamLatency
 from rheostat.experiments.reproduce.streamswitch.workloads import SUBSTREAMS, auctions, orders
 from rheostat.experiments.reproduce.turn_log import simulate_with_log
 from rheostat.experiments.simulate import simulate
@@ -66,23 +67,50 @@ def test_actions_of_a_run_are_classified() -> None:
     assert len(outs) + len(actions_of_kind(log, "scale-in")) == len(list(log.actions()))
 
 
+class _Slots:
+    """Stands in for a cluster of two operators of two substreams, whose totals a test sets slot by slot."""
+
+    def __init__(self) -> None:
+        self.substreams = np.zeros(4, dtype=[("latency", float), ("completed", int)]).view(np.recarray)
+        operators = np.array([(0, 2), (2, 2)], dtype=[("first_substream", int), ("substreams", int)]).view(np.recarray)
+        self._due: list[Callable[[], None]] = []
+        self.cluster = cast(
+            Cluster,
+            SimpleNamespace(
+                now_s=0.0,
+                timers=SimpleNamespace(at=lambda time_s, action: self._due.append(action)),
+                position={"one": 0, "two": 1},
+                state=SimpleNamespace(operators=operators, substreams=self.substreams),
+            ),
+        )
+
+    def pass_with(self, latency_s: list[float], completed: list[int]) -> None:
+        """Let a slot pass in which so many records are completed, with these sums of latencies."""
+        self.substreams.latency[:] += latency_s
+        self.substreams.completed[:] += completed
+        self._due.pop()()
+
+
 def test_a_path_is_scored_for_every_pair_of_substreams() -> None:
-    """Two operators of two substreams; the second substream of the first completes nothing in the window."""
+    """The second substream of the first operator completes nothing in the window."""
     scorer = PathSuccess("one", "two", latency_s=2.0, window_s=0.1)
-    substreams = np.zeros(4, dtype=[("latency", float), ("completed", int)]).view(np.recarray)
-    operators = np.array([(0, 2), (2, 2)], dtype=[("first_substream", int), ("substreams", int)]).view(np.recarray)
-    due: list[Callable[[], None]] = []
-    cluster = SimpleNamespace(
-        now_s=0.0,
-        timers=SimpleNamespace(at=lambda time_s, action: due.append(action)),
-        position={"one": 0, "two": 1},
-        state=SimpleNamespace(operators=operators, substreams=substreams),
-    )
-    scorer(cast(Cluster, cluster))
-    substreams.latency[:] = [10.0, 0.0, 5.0, 15.0]
-    substreams.completed[:] = [10, 0, 10, 10]
-    due.pop()()
+    slots = _Slots()
+    scorer(slots.cluster)
+    slots.pass_with([10.0, 0.0, 5.0, 15.0], [10, 0, 10, 10])
     assert scorer.rate == 0.5, "1.0 + 0.5 s are within 2 s, 1.0 + 1.5 s are not"
+
+
+def test_the_highest_latency_of_substreams_is_that_of_their_slowest_slot() -> None:
+    latency = SubstreamLatency("two")
+    slots = _Slots()
+    latency(slots.cluster)
+    slots.pass_with([0.0, 0.0, 4.0, 1.0], [0, 0, 2, 2])
+    slots.pass_with([0.0, 0.0, 3.0, 9.0], [0, 0, 3, 3])
+    slots.pass_with([9.0, 9.0, 0.0, 0.0], [1, 1, 0, 0])
+    assert latency.highest_s([0], 0.0, 0.3) == 2.0
+    assert latency.highest_s([0, 1], 0.0, 0.3) == 3.0
+    assert latency.highest_s([0, 1], 0.0, 0.1) == 2.0
+    assert np.isnan(latency.highest_s([0, 1], 0.2, 0.3)), "nothing was completed"
 
 
 def test_a_run_that_is_watched_is_the_same_run() -> None:

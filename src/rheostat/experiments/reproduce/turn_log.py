@@ -1,11 +1,11 @@
 """Turn log: all turns of one simulated run, and the curves and figures computed from them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rheostat.experiments.reproduce.sweep import Case
 from rheostat.experiments.result import Result
-from rheostat.experiments.simulate import simulate
+from rheostat.experiments.simulate import Watcher, simulate
 from rheostat.loop.turn import Ruling, Turn
 from rheostat.plan import Plan
 from rheostat.snapshot import Latency
@@ -49,10 +49,11 @@ class TurnLog:
         return mean_s, max(0.0, squares - mean_s**2) ** 0.5
 
 
-def simulate_with_log(case: Case, seed: int) -> tuple[Result, TurnLog]:
+def simulate_with_log(case: Case, seed: int, *, watchers: Sequence[Watcher] = ()) -> tuple[Result, TurnLog]:
     """Simulate `case` and keep all its turns."""
     log = TurnLog()
-    return simulate(case.scenario, case.policy, case.options, seed=seed, listeners=[log]), log
+    result = simulate(case.scenario, case.policy, case.options, seed=seed, listeners=[log], watchers=watchers)
+    return result, log
 
 
 def sizes(plan: Plan) -> Sizes:

@@ -13,12 +13,11 @@ from rheostat.experiments.reproduce.streamswitch.result_means import (
     switching_percent,
     switching_s,
 )
-from rheostat.experiments.reproduce.streamswitch.workloads import SWITCH, auctions
+from rheostat.experiments.reproduce.streamswitch.workloads import AUCTION_MOVE_S, SWITCH, auctions
 from rheostat.experiments.reproduce.sweep import Case, sweep
 from rheostat.experiments.result import Result
 
 _RATE = 10_000.0
-_MOVE_S = 0.3
 _WAVES = ((10e3, 90.0), (20e3, 90.0), (30e3, 90.0), (30e3, 80.0), (30e3, 70.0))
 """Amplitude and period."""
 
@@ -107,7 +106,7 @@ def _case(amplitude: float, period_s: float, effort: Effort, delay_s: float = 0.
         period_s,
         _RATE,
         duration_s=effort.choose(600, 20),
-        cluster={"move_delay": _MOVE_S + delay_s},
+        cluster={"move_delay": AUCTION_MOVE_S + delay_s},
     )
     return Case(scenario, "streamswitch", SWITCH | {"epsilon": 0.2})
 

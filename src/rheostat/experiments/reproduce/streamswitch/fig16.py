@@ -7,7 +7,7 @@ from typing import Any
 from rheostat.experiments.replicate import Mean, mean_of
 from rheostat.experiments.reproduce.reproduction import Claim, Effort, Progress, Reproduction, ReproductionResult
 from rheostat.experiments.reproduce.streamswitch.path_success import PathSuccess
-from rheostat.experiments.reproduce.streamswitch.workloads import SLOT_S, SUBSTREAMS, SWITCH
+from rheostat.experiments.reproduce.streamswitch.workloads import SAMZA, SLOT_S, SUBSTREAMS, SWITCH
 from rheostat.experiments.reproduce.sweep import Case, scenario_of
 from rheostat.experiments.result import Result
 from rheostat.experiments.scenario import Scenario
@@ -109,7 +109,7 @@ def word_count(bounds_s: Mapping[str, float], duration_s: float) -> Scenario:
         ],
         sla=slas,
         budget={"total": 60},
-        cluster={"pause": "executors", "start": "1s", "move_delay": "300ms"},
+        cluster=SAMZA,
     )
 
 
@@ -117,7 +117,7 @@ def _operator_table(name: str, source: str, rate: float, fields: dict[str, Any])
     """An operator whose executors are busy 75 % of their time at `rate`."""
     mean_s = _UTILISATION * _EXECUTORS[name] / rate
     table = {"name": name, "inputs": [source], "key": "key", "substreams": SUBSTREAMS, "executors": _EXECUTORS[name]}
-    return table | {"service": {"mean": mean_s}, "state_bytes": 1e5} | fields
+    return table | {"service": {"mean": mean_s}, "state_bytes": 1e6} | fields
 
 
 def _operator(runs: Sequence[EndToEndRun], name: str) -> Mean:

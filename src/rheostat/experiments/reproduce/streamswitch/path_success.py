@@ -6,14 +6,9 @@ of the second operator, the sum of their true latencies in a window.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rheostat.names import OperatorName
+from rheostat.experiments.reproduce.streamswitch.substream_latency import SLOT_S, Floats, every_slot, mean_s, totals
 from rheostat.sim.cluster.cluster import Cluster
-
-_SLOT_S = 0.1
-
-Floats = NDArray[np.float64]
 
 
 class PathSuccess:
@@ -23,7 +18,7 @@ class PathSuccess:
     def __init__(self, first: str, second: str, latency_s: float, window_s: float) -> None:
         self._operators = first, second
         self._latency_s = latency_s
-        self._slots = round(window_s / _SLOT_S)
+        self._slots = round(window_s / SLOT_S)
         self._history: list[list[Floats]] = []
         self._met = self._scored = 0
 
@@ -32,34 +27,15 @@ class PathSuccess:
         return self._met / self._scored if self._scored else 1.0
 
     def __call__(self, cluster: Cluster) -> None:
-        start_s = cluster.now_s
-
-        def sample(count: int) -> None:
-            self._observe(cluster)
-            cluster.timers.at(start_s + (count + 1) * _SLOT_S, lambda: sample(count + 1))
-
-        sample(0)
+        every_slot(cluster, lambda: self._observe(cluster))
 
     def _observe(self, cluster: Cluster) -> None:
-        self._history.append([_totals(cluster, name) for name in self._operators])
+        self._history.append([totals(cluster, name) for name in self._operators])
         if len(self._history) > self._slots:
             before, now = self._history.pop(0), self._history[-1]
-            self._score(*(_mean_s(old, new) for old, new in zip(before, now, strict=True)))
+            self._score(*(mean_s(old, new) for old, new in zip(before, now, strict=True)))
 
     def _score(self, first_s: Floats, second_s: Floats) -> None:
         pairs_s = first_s[~np.isnan(first_s), np.newaxis] + second_s[~np.isnan(second_s)]
         self._scored += pairs_s.size
         self._met += int((pairs_s <= self._latency_s).sum())
-
-
-def _totals(cluster: Cluster, operator: str) -> Floats:
-    """Latency sums and completed records of all substreams so far."""
-    row = cluster.state.operators[cluster.position[OperatorName(operator)]]
-    first = int(row.first_substream)
-    rows = cluster.state.substreams[first : first + int(row.substreams)]
-    return np.array([rows.latency, rows.completed], dtype=np.float64)
-
-
-def _mean_s(before: Floats, now: Floats) -> Floats:
-    latencies_s, completed = now - before
-    return np.asarray(np.divide(latencies_s, completed, out=np.full(completed.shape, np.nan), where=completed > 0))

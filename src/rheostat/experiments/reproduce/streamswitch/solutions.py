@@ -1,6 +1,5 @@
 """Solutions: StreamSwitch, DRS, DRS-LB and fixed numbers of executors, compared in figures 5 and 17."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,17 +30,13 @@ class Solution:
     def __str__(self) -> str:
         return f"{self.kind}({self.parameter:g})"
 
-    def case(
-        self,
-        session_s: float,
-        bound_s: float = 1.0,
-        window_s: float = 1.0,
-        variation: Mapping[str, Any] | None = None,
-    ) -> Case:
-        sla: dict[str, Any] = {"bound_s": bound_s, "window_s": window_s, "variation": variation}
+    def case(self, session_s: float, bound_s: float = 1.0, window_s: float = 1.0, **fields: Any) -> Case:
+        """The solution on orders, of which `fields` changes something."""
+        fields |= {"bound_s": bound_s, "window_s": window_s}
         if self.kind == "Static":
-            return Case(orders(session_s, executors=int(self.parameter), period_s=_STATIC_PERIOD_S, **sla), "static")
-        scenario = orders(session_s, **sla)
+            static = orders(session_s, executors=int(self.parameter), period_s=_STATIC_PERIOD_S, **fields)
+            return Case(static, "static")
+        scenario = orders(session_s, **fields)
         if self.kind == "Switch":
             return Case(scenario, "streamswitch", SWITCH | {"epsilon": self.parameter})
         smoothing = f"window:{round(window_s / SLOT_S)}"
