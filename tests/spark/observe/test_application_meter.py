@@ -129,6 +129,17 @@ def test_a_first_batch_that_takes_long_shows_what_it_has_cost_once_executors_are
     assert meter.state(29.0, None).under_way == BatchUnderWay(25.0, 8, 4, 1, worked_s=25.0, rows=800)
 
 
+def test_a_first_batch_that_has_taken_long_already_is_evidence_at_once():
+    """Executors have been at work on it since long before somebody attached."""
+    meter = ApplicationMeter(APPLICATION, FakeQueries(FakeRun("one")))
+    meter.attribute_work({}, {"7": 2}, None)
+    running = TaskData(4, 4, "7", "RUNNING", 24_000)
+    meter.look({"one": RunningBatch(3, 4.0, 8, (("7", StageShare(54_000, 4)),), (running,), rows=800)})
+    assert meter.state(29.0, None).under_way is None, "for 29.5 s, by two slots"
+    meter.look({"one": RunningBatch(3, 4.0, 8, (("7", StageShare(55_000, 4)),), (running,), rows=800)})
+    assert meter.state(29.0, None).under_way == BatchUnderWay(25.0, 8, 4, 1, worked_s=30.0, rows=800)
+
+
 def test_a_query_that_was_not_sampled_does_not_hide_what_the_others_cost():
     queries = FakeQueries(FakeRun("one", batch(100, 0)), FakeRun("rare", batch(10, 0)))
     meter = ApplicationMeter(APPLICATION, queries, cold_batches=0)
