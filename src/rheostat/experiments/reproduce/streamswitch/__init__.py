@@ -25,8 +25,8 @@ Rates and periods are the paper's; runs take minutes instead of hours:
 | word count (16) | 15,000 ± 25 % sentences, 60,000 words | 2,000/s and 4,000/s | 1,000, words Zipf 0.5 |
 
 The paper does not state the service rates of the orders and of Q8; that of the orders lets Switch(0.2) use about as
-many executors as in the paper. The heaviest stock has over 2 % of the orders and
-the top 1 % of stocks over 10 %; the hot stocks change every minute.
+many executors as in the paper. The heaviest stock has over 2 % of the orders and the top 1 % of stocks over 10 %; the
+hot stocks change every minute.
 
 DRS is the variant that the paper compares with: M/M/k with (1 − ε)μ, where StreamSwitch chooses the substreams that
 move, one executor at a time. DRS-LB also balances load while DRS holds (the policy `drs-lb` with

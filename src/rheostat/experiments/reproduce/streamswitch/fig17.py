@@ -110,9 +110,8 @@ def _best(found: Found, sla: str) -> Claim:
 
 
 _NOTE = (
-    "A longer "
-    "window has two effects: it can average out a burst, or a burst makes the whole window miss the bound. Which one "
-    "dominates depends on the distance between bursts."
+    "A longer window has two effects: it can average out a burst, or a burst makes the whole window miss the bound. "
+    "Which one dominates depends on the distance between bursts."
 )
 
 
