@@ -112,3 +112,13 @@ def test_the_problem_says_how_many_batches_are_left():
     assert cold.problem("count", is_work_unknown=True) == (
         "the work of operator 'count' is unknown: its executors were cold"
     )
+
+
+def test_work_on_the_batch_under_way_counts_with_that_on_the_batches_before():
+    cold = ColdStart()
+    assert cold.is_cold_after(LONGEST_COLD_S - 1)
+    assert not cold.is_cold_after(LONGEST_COLD_S)
+    cold.add(batch(800, LONGEST_COLD_S - 6))
+    assert cold.is_cold_after(5.0)
+    assert not cold.is_cold_after(6.0)
+    assert cold.are_batches_cold, "a batch that begins now may still be cold"

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from rheostat.snapshot import Batch, BatchUnderWay, OperatorState
-from rheostat.spark.observe.cold_start import LONGEST_COLD_S, ColdStart
+from rheostat.spark.observe.cold_start import ColdStart
 from rheostat.spark.observe.operators.batch_costs import BatchCostCounter
 from rheostat.spark.observe.operators.work_model import SampledWork, WorkModel
 from rheostat.spark.observe.running_batches import RunningBatch
@@ -94,8 +94,8 @@ class BatchWork:
 
         What a task costs beside its work is taken from the last sample. Tasks on executors that had no part in the last
         batch count as waiting: the first tasks on an executor take longer, and this is no work. Before the first sample
-        all that tasks take is work, once executors have been at work for long enough, or on this batch: somebody may
-        have attached to a query whose batches take minutes.
+        all that tasks take is work, once executors have been at work for long enough, on this batch and on those
+        before: somebody may have attached to a query whose batches take minutes.
         """
         if self.sample is None or self.tasks is None:
             warm, overhead_s = {executor for executor, _ in running.done}, 0.0
@@ -107,8 +107,7 @@ class BatchWork:
         held_s = sum(share.task_s for share in done) + sum(task.elapsed_s(now_s) for task in begun)
         worked_s = held_s - overhead_s * (finished + len(begun))
         per_executor = max((slots.get(executor, 1) for executor in warm), default=1)
-        is_cold = self.sample is None and self._cold_start.are_batches_cold
-        if is_cold and held_s < LONGEST_COLD_S * max(1, len(warm)) * per_executor:
+        if self.sample is None and self._cold_start.is_cold_after(held_s / max(1, len(warm)) / per_executor):
             return None
         return BatchUnderWay(
             elapsed_s=max(0.0, now_s - running.started_s),

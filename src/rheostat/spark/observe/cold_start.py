@@ -46,6 +46,10 @@ class ColdStart:
         """Whether the batch under way, if there is one, is no evidence."""
         return self._left > 0 and not self._is_overdue
 
+    def is_cold_after(self, worked_s: float) -> bool:
+        """Whether the batch under way is no evidence, though executors have been at work on it for so long."""
+        return self.are_batches_cold and self._in_batches_s + worked_s < LONGEST_COLD_S
+
     @property
     def _is_overdue(self) -> bool:
         return max(self._at_work_s, self._in_batches_s) >= LONGEST_COLD_S
