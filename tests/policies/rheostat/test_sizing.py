@@ -161,6 +161,8 @@ def test_a_rise_of_what_records_cost_is_not_expected_before_it_came_twice():
         twice, times_s=often.times_s[:100], arrived=often.arrived[:100], moments_s=np.arange(10.0, 60.0, 2.0)
     )
     assert sizing.for_rises([once], 0.95, {"work": 3}, 4.0) == {"work": 3}
+    nothing_else_seen = replace(once, moments_s=np.arange(40.0, 60.0, 2.0))
+    assert sizing.for_rises([nothing_else_seen], 0.95, {"work": 3}, 4.0) == {"work": 3}
     assert sizing.for_rises([once, twice], 0.95, {"work": 3}, 4.0)["work"] > 3
 
 

@@ -43,7 +43,8 @@ class LoadReplay:
         latencies_s = (self._in_batches if cost.batched else self._record_by_record)(
             cost, rate / self.rate, rate, size, start_s, window_s
         )
-        return float(np.quantile(self._expected(latencies_s, start_s + window_s), share, method="higher"))
+        expected_s = self._expected(latencies_s, start_s + window_s)
+        return float(np.quantile(expected_s, share, method="higher")) if len(expected_s) else 0.0
 
     def _expected(self, latencies_s: Floats, around_s: float) -> Floats:
         """Without the moments around the worst one if nothing like it came at another time, and it was long ago or must
@@ -58,7 +59,8 @@ class LoadReplay:
         worst = seen_s.argmax()
         if not self.is_expected_once or moments_s[worst] <= self.times_s[-1] - _FORGOTTEN_S:
             others_s = seen_s[np.abs(moments_s - moments_s[worst]) > around_s]
-            if len(others_s) and others_s.max() < _LIKE_THE_WORST * seen_s[worst]:
+            comes_again = others_s.max() >= _LIKE_THE_WORST * seen_s[worst] if len(others_s) else self.is_expected_once
+            if not comes_again:
                 seen_s = others_s
         return np.concatenate([supposed_s, seen_s])
 
