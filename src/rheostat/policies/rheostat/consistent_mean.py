@@ -24,7 +24,8 @@ _STEADY_S = 100.0
 """What did not change for so long has no trend, or one so slow that the mean follows it."""
 
 _ENOUGH = 8
-"""Samples from which on they tell how much they vary."""
+"""Samples from which on they tell how much they vary, and whether there is a trend: the first few after a jump look like
+one."""
 
 _MEDIAN_OF_SQUARES = 0.455
 """Of a normal variable with variance 1."""
@@ -87,7 +88,7 @@ class ConsistentMean:
         mean = sum(total for *_, total in samples) / weight
         middle_s = sum(time_s * sample_weight for time_s, sample_weight, _ in samples) / weight
         spread = sum(sample_weight * (time_s - middle_s) ** 2 for time_s, sample_weight, _ in samples)
-        if spread <= 0 or len(samples) < _ENOUGH // 2 or now_s - samples[0][0] > _STEADY_S:
+        if spread <= 0 or len(samples) < _ENOUGH or now_s - samples[0][0] > _STEADY_S:
             return Estimate(mean, weight, 0.0, middle_s)
         slope = sum((total - mean * each) * (time_s - middle_s) for time_s, each, total in samples) / spread
         error = math.sqrt(noise * (mean * mean if self._relative else mean) / spread)
