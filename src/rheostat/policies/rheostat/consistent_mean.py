@@ -24,8 +24,8 @@ _STEADY_S = 100.0
 """What did not change for so long has no trend, or one so slow that the mean follows it."""
 
 _ENOUGH = 8
-"""Samples from which on they tell how much they vary, and whether there is a trend: the first few after a jump look like
-one."""
+"""Samples from which on they tell how much they vary, and whether there is a trend: the first few after a jump look
+like one."""
 
 _MEDIAN_OF_SQUARES = 0.455
 """Of a normal variable with variance 1."""
