@@ -26,10 +26,6 @@ _STEADY_S = 100.0
 _ENOUGH = 8
 """Samples from which on they tell how much they vary."""
 
-_LEVELLED_OFF = 0.25
-"""Standard deviations by which the last of fewer samples may be nearer to their mean than a trend says: after a jump
-they look like a trend, until the last ones are alike."""
-
 _MEDIAN_OF_SQUARES = 0.455
 """Of a normal variable with variance 1."""
 
@@ -94,21 +90,9 @@ class ConsistentMean:
         if spread <= 0 or len(samples) < _ENOUGH // 2 or now_s - samples[0][0] > _STEADY_S:
             return Estimate(mean, weight, 0.0, middle_s)
         slope = sum((total - mean * each) * (time_s - middle_s) for time_s, each, total in samples) / spread
-        if len(samples) < _ENOUGH and self._has_levelled_off(samples[-1], mean, slope, middle_s, noise):
-            return Estimate(mean, weight, 0.0, middle_s)
         error = math.sqrt(noise * (mean * mean if self._relative else mean) / spread)
         sure = math.copysign(max(0.0, abs(slope) - _TREND_ERRORS * error), slope)
         return Estimate(mean, weight, sure, middle_s)
-
-    def _has_levelled_off(
-        self, last: tuple[float, float, float], mean: float, slope: float, middle_s: float, noise: float
-    ) -> bool:
-        """Whether the last sample falls short of what the slope says."""
-        time_s, weight, total = last
-        if weight <= 0:
-            return True
-        short = math.copysign(1.0, slope) * (mean + slope * (time_s - middle_s) - total / weight)
-        return short > _LEVELLED_OFF * math.sqrt(noise * (mean * mean if self._relative else mean) / weight)
 
     def _consistent(self, now_s: float, noise: float) -> int:
         """How many of the newest samples do not differ by more than chance."""
