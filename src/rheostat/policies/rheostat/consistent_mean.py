@@ -17,6 +17,9 @@ happens less than once in an hour of turns."""
 _TREND_ERRORS = 1.0
 """Standard errors by which a trend may be smaller than it looks."""
 
+_LEAST_TREND_NOISE = 0.1
+"""Records that come evenly show a trend sooner than those that come by chance, whose noise is 1."""
+
 _TRENDS_LAST_S = 40.0
 """A trend is followed for so long."""
 
@@ -79,7 +82,8 @@ class ConsistentMean:
 
     def estimate(self, now_s: float) -> Estimate | None:
         """None without a sample that has a weight."""
-        noise = self._noise()
+        measured = self._noise()
+        noise = max(self._least_noise, measured)
         samples = list(self._samples)[-self._consistent(now_s, noise) :]
         weight = sum(sample_weight for _, sample_weight, _ in samples)
         if weight <= 0:
@@ -90,7 +94,8 @@ class ConsistentMean:
         if spread <= 0 or len(samples) < _ENOUGH // 2 or now_s - samples[0][0] > _STEADY_S:
             return Estimate(mean, weight, 0.0, middle_s)
         slope = sum((total - mean * each) * (time_s - middle_s) for time_s, each, total in samples) / spread
-        error = math.sqrt(noise * (mean * mean if self._relative else mean) / spread)
+        trend_noise = max(_LEAST_TREND_NOISE, measured)
+        error = math.sqrt(trend_noise * (mean * mean if self._relative else mean) / spread)
         sure = math.copysign(max(0.0, abs(slope) - _TREND_ERRORS * error), slope)
         return Estimate(mean, weight, sure, middle_s)
 
@@ -113,18 +118,14 @@ class ConsistentMean:
         return max(1, taken)
 
     def _noise(self) -> float:
-        """By the median, which a few jumps do not change."""
+        """How much samples differ from one to the next, by the median, which a few jumps do not change."""
         squares = [
             (total / weight - before / weight_before) ** 2
             / self._variance(1.0, (total + before) / (weight + weight_before), weight, weight_before)
             for (_, weight_before, before), (_, weight, total) in pairwise(self._samples)
             if weight > 0 and weight_before > 0 and total + before > 0
         ]
-        return (
-            max(self._least_noise, median(squares) / _MEDIAN_OF_SQUARES)
-            if len(squares) >= _ENOUGH
-            else self._least_noise
-        )
+        return median(squares) / _MEDIAN_OF_SQUARES if len(squares) >= _ENOUGH else self._least_noise
 
     def _differ(self, weight: float, total: float, older_weight: float, older_total: float, noise: float) -> bool:
         if self._relative and total > 0 and older_total > 0:
