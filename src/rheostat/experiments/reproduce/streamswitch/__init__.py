@@ -18,7 +18,7 @@ Rates and periods are the paper's; runs take minutes instead of hours:
 
 | experiment | λ (records/s) | μ per executor | keys |
 | --- | --- | --- | --- |
-| orders (figures 5 to 9, 17) | 600 to 2,600, spikes of 80,000 and 70,000 | 195/s | 1,156 stocks |
+| orders (figures 5 to 9, 17 and 18) | 600 to 2,600, spikes of 80,000 and 70,000 | 195/s | 1,156 stocks |
 | Q8 (10, 11) | 30,000 ± 30,000 | 4,000/s | 1,000, Zipf 0.3 |
 | Q2 (12, 13) | 30,000 ± 10,000 | 4,000/s, α times that for odd executors | 1,000, Zipf 0.3 |
 | Q5 (14, 15) | 30,000 ± 10,000 to 30,000 | 10,000/s | 1,000, Zipf 0.3 |
