@@ -223,7 +223,9 @@ def test_records_that_a_source_reads_in_batches_count_for_the_time_in_which_they
     until_s = (10.0, 11.1, 13.4, 13.4, 16.2, 17.0)
     streams = [(StreamState("in", "work", round(50 * each), until_s=each),) for each in until_s]
     turns = [snapshot(12.0 + 2 * turn, streams=each) for turn, each in enumerate(streams)]
-    assert [measures.external_rate for measures in measured(*turns)] == [None, *[pytest.approx(50.0)] * 5]
+    seen = measured(*turns)
+    assert [measures.external_rate for measures in seen] == [None, *[pytest.approx(50.0)] * 5]
+    assert tuple(measures.external_until_s for measures in seen) == until_s
 
 
 def test_a_source_from_which_nothing_comes_any_more_has_no_rate():
@@ -236,7 +238,8 @@ def test_a_source_from_which_nothing_comes_any_more_has_no_rate():
 
 
 def test_without_streams_a_reader_that_reads_nothing_else_tells_the_external_rate():
-    assert measured(snapshot(0.0, arrived=0), snapshot(2.0, arrived=10))[1].external_rate == 5.0
+    told = measured(snapshot(0.0, arrived=0), snapshot(2.0, arrived=10))[1]
+    assert (told.external_rate, told.external_until_s) == (5.0, 2.0)
     loop = Topology("loop", [Source("in"), Operator("a", inputs=["in", "a"], selectivity=0.5)])
     measurer = Measurer(loop)
     for time_s in (0.0, 1.0):

@@ -52,6 +52,7 @@ class Measurer:
             operators,
             latency_s=_mean(snapshot.latency) if interval_s > 0 else None,
             external_rate=total([source.update(snapshot, operators) for source in self._sources]),
+            external_until_s=min((source.until_s or snapshot.time_s for source in self._sources), default=None),
         )
 
 
@@ -105,13 +106,16 @@ class _OperatorRates:
 
 
 class _SourceRate:
-    """Records per second from one source: by its stream, or else by an operator that reads nothing but it."""
+    """Records per second from one source: by its stream, or else by an operator that reads nothing but it.
+
+    `until_s` is when the last of them came, if the source is read in batches.
+    """
 
     def __init__(self, topology: Topology, source: Source) -> None:
         self._stream = source.name
         self._rows = Counter()
-        self._until_s: float | None = None
         self._rate: float | None = None
+        self.until_s: float | None = None
         self._readers = [name for name, it in topology.operators.items() if tuple(it.inputs) == (source.name,)]
 
     def update(self, snapshot: Snapshot, operators: dict[OperatorName, OperatorMeasures]) -> float | None:
@@ -124,11 +128,13 @@ class _SourceRate:
         known = [(s.rows, s.until_s) for s in snapshot.streams if s.name == self._stream and s.rows is not None]
         rows, until_s = max(known, key=lambda each: each[0], default=(None, None))
         if rows is None or until_s is None:
+            self.until_s = None
             return self._rows.rate(rows, snapshot.time_s)
-        is_silent = snapshot.time_s - until_s > _SILENT_S
-        if is_silent or until_s != self._until_s:
-            self._until_s = until_s
-            self._rate = self._rows.rate(rows, snapshot.time_s if is_silent else until_s)
+        if snapshot.time_s - until_s > _SILENT_S:
+            until_s = snapshot.time_s
+        if self.until_s is None or until_s > self.until_s:
+            self.until_s = until_s
+            self._rate = self._rows.rate(rows, until_s)
         return self._rate
 
 

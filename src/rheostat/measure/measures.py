@@ -23,9 +23,14 @@ class OperatorMeasures(msgspec.Struct, frozen=True):
 
 
 class Measures(msgspec.Struct, frozen=True):
-    """All operators by name over `interval_s` seconds; `latency_s` and `external_rate` are the topology's."""
+    """All operators by name over `interval_s` seconds; `latency_s` and `external_rate` are the topology's.
+
+    `external_rate` is of records that came until `external_until_s`: some sources are read in batches, so that this may
+    be before the snapshot.
+    """
 
     interval_s: float
     operators: dict[OperatorName, OperatorMeasures]
     latency_s: float | None = None
     external_rate: float | None = None
+    external_until_s: float | None = None

@@ -30,7 +30,8 @@ class SmoothedMeasures:
                 **plain, latency_s=self._latency[name].update(measures.latency_s, latency)
             )
         latency_s = self._end_to_end.update(raw.latency_s, snapshot.latency)
-        return Measures(raw.interval_s, operators, latency_s, self._external_rate.update(raw.external_rate))
+        external_rate = self._external_rate.update(raw.external_rate)
+        return Measures(raw.interval_s, operators, latency_s, external_rate, raw.external_until_s)
 
 
 class _SmoothedLatency:

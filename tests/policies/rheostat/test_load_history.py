@@ -38,6 +38,35 @@ def test_a_rise_that_goes_on_is_expected_to_go_on_and_an_even_load_to_stay():
     assert max(history_of([300.0 + 12 * turn for turn in range(n)]).by_trend(12.0) for n in (28, 29, 30)) > 660
 
 
+@pytest.mark.parametrize("within", [25.0, 32.0, 44.0, 50.0])
+def test_a_jump_of_an_even_load_is_not_expected_to_go_on(within):
+    """It comes within a turn, so that it is seen in two steps; as far as looked back, the turns before are in it."""
+    rates = [25.0] * 40 + [within] + [50.0] * 40
+    expected = [history_of(rates[:n]).by_trend(12.0) for n in range(41, len(rates) + 1)]
+    assert max(expected) < 60.0
+    assert min(expected[3:]) == pytest.approx(50.0, rel=0.05)
+
+
+def test_a_rise_is_seen_as_it_begins_although_the_load_was_even_for_long():
+    even, risen = [25.0] * 50, [26.5 + 3 * turn for turn in range(8)]
+    assert history_of(even + risen[:3]).rate > 30.0
+    assert history_of(even + risen).by_trend(12.0) > 60.0
+
+
+def test_a_rate_of_records_that_are_read_in_batches_counts_once_and_at_the_time_when_they_came():
+    """The load rises by 2/s each second. A batch of 6 s hides it: the rate before is told again and again."""
+    history, until_s, rate = LoadHistory(), 0.0, 0.0
+    for turn in range(1, 40):
+        time_s, before_s = turn * PERIOD_S, until_s
+        until_s = time_s - time_s % 6.0
+        if until_s > before_s:
+            rate = 100.0 + until_s + before_s
+        if until_s > 0:
+            history.add(time_s, PERIOD_S, rate, until_s)
+    assert history.rate == pytest.approx(100.0 + 2 * time_s, rel=0.05)
+    assert history.by_trend(10.0) == pytest.approx(100.0 + 2 * (time_s + 10.0), rel=0.06)
+
+
 def test_moments_like_the_present_one_are_replayed_and_not_the_top_of_a_burst_in_a_calm():
     calm, burst = [50.0] * 9, [200.0] * 6
     pattern = [rate for length in (0, 5, 2, 8, 1, 6, 3, 9, 4, 7, 2, 5) for rate in (*calm, *([50.0] * length), *burst)]

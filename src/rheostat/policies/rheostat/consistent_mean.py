@@ -2,9 +2,12 @@
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
+
+from rheostat.policies.rheostat.rate_fits import LineFit, Sample, bend_in, jump_in
 
 _LONGEST_S = 140.0
 _FIRST_S = 4.0
@@ -18,7 +21,10 @@ _TREND_ERRORS = 1.0
 """Standard errors by which a trend may be smaller than it looks."""
 
 _LEAST_TREND_NOISE = 0.1
-"""Records that come evenly show a trend sooner than those that come by chance, whose noise is 1."""
+"""Records that come evenly show a trend or a jump sooner than those that come by chance, whose noise is 1."""
+
+_BEND_PENALTY, _JUMP_PENALTY = 2.0, 4.0
+"""Variances by which they have to be better than a line: two for each parameter more (Akaike's criterion)."""
 
 _TRENDS_LAST_S = 40.0
 """A trend is followed for so long."""
@@ -52,10 +58,11 @@ class ConsistentMean:
     """The mean of `total` per `weight` over recent samples, for example records per second.
 
     Looks back over ever longer times, each twice the one before, as long as what is added does not differ from what is
-    newer by more than chance. So it is precise while nothing changes, and follows a jump at once. The variance of a
-    total of mean m over weight w is m·w for counts, and m²·w with `relative`, times `noise` at least, or more if
-    samples differ more from one to the next in general. Totals with `relative` are sums of a few long times and many
-    short ones, and far above their mean more often than a normal variable.
+    newer by more than chance. So it is precise while nothing changes, and follows a jump at once. A jump that is
+    left in counts is told from the begin of a trend. The variance of a total of mean m over weight w is
+    m·w for counts, and m²·w with `relative`, times `noise` at least, or more if samples differ more from one to the
+    next in general. Totals with `relative` are sums of a few long times and many short ones, and far above their mean
+    more often than a normal variable; no trend is looked for in them. The weight of counts is the time that they took.
     """
 
     def __init__(self, *, noise: float = 1.0, relative: bool = False) -> None:
@@ -84,20 +91,25 @@ class ConsistentMean:
         """None without a sample that has a weight."""
         measured = self._noise()
         noise = max(self._least_noise, measured)
-        samples = list(self._samples)[-self._consistent(now_s, noise) :]
-        weight = sum(sample_weight for _, sample_weight, _ in samples)
-        if weight <= 0:
+        samples = [each for each in list(self._samples)[-self._consistent(now_s, noise) :] if each[1] > 0]
+        if not samples:
             return None
-        mean = sum(total for *_, total in samples) / weight
-        middle_s = sum(time_s * sample_weight for time_s, sample_weight, _ in samples) / weight
-        spread = sum(sample_weight * (time_s - middle_s) ** 2 for time_s, sample_weight, _ in samples)
-        if spread <= 0 or len(samples) < _ENOUGH // 2 or now_s - samples[0][0] > _STEADY_S:
-            return Estimate(mean, weight, 0.0, middle_s)
-        slope = sum((total - mean * each) * (time_s - middle_s) for time_s, each, total in samples) / spread
-        trend_noise = max(_LEAST_TREND_NOISE, measured)
-        error = math.sqrt(trend_noise * (mean * mean if self._relative else mean) / spread)
-        sure = math.copysign(max(0.0, abs(slope) - _TREND_ERRORS * error), slope)
-        return Estimate(mean, weight, sure, middle_s)
+        if self._relative:
+            return self._steady(LineFit.of(samples))
+        samples = [(time_s - weight / 2, weight, total) for time_s, weight, total in samples]
+        noise = max(_LEAST_TREND_NOISE, measured)
+        while first := _changed_at(samples, noise):
+            samples = samples[first:]
+        line = LineFit.of(samples)
+        if line.spread <= 0 or len(samples) < _ENOUGH // 2 or now_s - samples[0][0] > _STEADY_S:
+            return self._steady(line)
+        error = math.sqrt(noise * line.mean / line.spread)
+        sure = math.copysign(max(0.0, abs(line.slope) - _TREND_ERRORS * error), line.slope)
+        return Estimate(line.mean, line.weight, sure, line.middle_s)
+
+    @staticmethod
+    def _steady(line: LineFit) -> Estimate:
+        return Estimate(line.mean, line.weight, 0.0, line.middle_s)
 
     def _consistent(self, now_s: float, noise: float) -> int:
         """How many of the newest samples do not differ by more than chance."""
@@ -140,6 +152,23 @@ class ConsistentMean:
     def _variance(self, noise: float, mean: float, weight: float, older_weight: float) -> float:
         """Of the difference between two means."""
         return noise * (mean * mean if self._relative else mean) * (1 / weight + 1 / older_weight)
+
+
+def _changed_at(samples: Sequence[Sample], noise: float) -> int:
+    """Which of the samples is the first after a jump or a bend; 0 if a mean or a line explains them as well.
+
+    A rate that jumped does not go on to rise, one that began to rise does.
+    """
+    line, bend, jump = LineFit.of(samples), bend_in(samples), jump_in(samples)
+    if bend is None or jump is None:
+        return 0
+    variance = noise * line.mean
+    left, first = min(
+        (bend.unexplained + _BEND_PENALTY * variance, bend.first),
+        (jump.unexplained + _JUMP_PENALTY * variance, jump.first),
+    )
+    is_change = line.deviation - left > _SIGNIFICANT**2 * variance
+    return first if is_change and left < line.unexplained else 0
 
 
 def _normal_of_ratio(ratio: float, count: float, older_count: float) -> float:

@@ -92,6 +92,7 @@ class LoadHistory:
     def __init__(self) -> None:
         self._mean = ConsistentMean()
         self._pending_s = 0.0
+        self._until_s: float | None = None
         self._past: deque[_Moment] = deque()
         self._counted: deque[_Counted] = deque()
         self._level_s = 0.0
@@ -103,18 +104,22 @@ class LoadHistory:
         self._missing = 0.0
         self.rate: float | None = None
 
-    def add(self, time_s: float, interval_s: float, rate: float | None) -> None:
-        """The rate since the turn before. What is counted after turns without a record is spread over them."""
+    def add(self, time_s: float, interval_s: float, rate: float | None, until_s: float | None = None) -> None:
+        """The rate since the turn before, of records that came until `until_s`: now if None. What is counted after
+        turns without a record is spread over them; a rate that says nothing new since the turn before counts once."""
         if rate is None or interval_s <= 0:
             return
         if self._past and time_s < self._past[-1].time_s:
             self._past.clear()
             self._counted.clear()
-            self._usual = None
-        self._pending_s += interval_s
-        if rate > 0 or self._pending_s > _SILENT_S:
-            self._count(time_s, self._pending_s, rate * interval_s)
-            self._pending_s = 0.0
+            self._usual = self._until_s = None
+        new_s = interval_s if until_s is None or self._until_s is None else until_s - self._until_s
+        self._until_s = until_s
+        if new_s > 0:
+            self._pending_s += new_s
+            if rate > 0 or self._pending_s > _SILENT_S:
+                self._count(time_s if until_s is None else until_s, self._pending_s, rate * new_s)
+                self._pending_s = 0.0
         self._estimate = self._mean.estimate(time_s)
         if self._estimate is None:
             return

@@ -123,7 +123,7 @@ class Rheostat(Policy[RheostatOptions]):
 
     def _learn(self, observation: Observation) -> None:
         snapshot, measures = observation.snapshot, observation.measures
-        self._load.add(snapshot.time_s, measures.interval_s, measures.external_rate)
+        self._load.add(snapshot.time_s, measures.interval_s, measures.external_rate, measures.external_until_s)
         self._latency.add(snapshot.time_s, snapshot.latency)
         self._recent.add(snapshot.time_s, snapshot.latency)
         measured = [name for pool in observation.pools.values() for name in pool.measured]
