@@ -17,6 +17,9 @@ _SIGNIFICANT = 4.5
 """Standard errors between the newer and the older mean from which on they are two different ones: by chance that
 happens less than once in an hour of turns."""
 
+_SIGNIFICANT_CHANGE = 6.5
+"""The same where the best of all bends and jumps is looked for: one of many is far off by chance more often."""
+
 _TREND_ERRORS = 1.0
 """Standard errors by which a trend may be smaller than it looks."""
 
@@ -167,7 +170,7 @@ def _changed_at(samples: Sequence[Sample], noise: float) -> int:
         (bend.unexplained + _BEND_PENALTY * variance, bend.first),
         (jump.unexplained + _JUMP_PENALTY * variance, jump.first),
     )
-    is_change = line.deviation - left > _SIGNIFICANT**2 * variance
+    is_change = line.deviation - left > _SIGNIFICANT_CHANGE**2 * variance
     return first if is_change and left < line.unexplained else 0
 
 
