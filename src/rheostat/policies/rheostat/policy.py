@@ -51,6 +51,9 @@ _RECENT_S = 10.0
 """Executors may leave if nothing was late for so long, and none was asked for: the SLA's window may be late for longer,
 by what was drained."""
 
+_EXCHANGED = 0.8
+"""A pool gives executors to another if that brings the latency below this share of what it would be."""
+
 _UNEVEN = 0.7
 """Moves are worth their pause if they bring the latency below this share of what it would be."""
 
@@ -111,7 +114,7 @@ class Rheostat(Policy[RheostatOptions]):
         needs = self._needs(observation, sizing)
         self._correct(observation, sizing, needs)
         wanted = {name: self._wanted(observation, name, need, sizing.work(name)) for name, need in needs.items()}
-        sizes = within_budget(observation, self._shared(observation, wanted, needs))
+        sizes = self._shared(observation, sizing, wanted, needs)
         return [
             self._replace(observation, pool, sizes[name])
             or self._move(observation, sizing, pool, sizes[name])
@@ -249,14 +252,16 @@ class Rheostat(Policy[RheostatOptions]):
 
     @staticmethod
     def _shared(
-        observation: Observation, wanted: Mapping[PoolName, int], needs: Mapping[PoolName, _Need]
-    ) -> Mapping[PoolName, int]:
+        observation: Observation, sizing: Sizing, wanted: Mapping[PoolName, int], needs: Mapping[PoolName, _Need]
+    ) -> Sizes:
         """Where load or backlog of one pool need more than there is room for, others give back what is not for theirs,
-        also while records are late."""
-        needed = {n: min(size, max(observation.pools[n].size, needs[n].least)) for n, size in wanted.items()}
+        also while records are late. But a little better is not worth it: the next turn may tell otherwise."""
+        pools, sizes = observation.pools, within_budget(observation, wanted)
+        needed = {name: min(size, max(pools[name].size, needs[name].least)) for name, size in wanted.items()}
         if sum(needed.values()) <= observation.most_executors:
-            return wanted
-        return {name: min(size, needs[name].least) for name, size in wanted.items()}
+            return sizes
+        given = within_budget(observation, {name: min(size, needs[name].least) for name, size in wanted.items()})
+        return given if sizing.latency_s(given) <= _EXCHANGED * sizing.latency_s(sizes) else sizes
 
     def _is_late(self, observation: Observation) -> bool:
         """Whether results are late, or records that wait or are computed now will be."""
