@@ -5,15 +5,20 @@ import java.nio.file.Files
 import java.nio.file.attribute.PosixFilePermissions
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{DelegateToFileSystem, LocalFileSystem, Path, RawLocalFileSystem}
+import org.apache.hadoop.fs.{DelegateToFileSystem, FileStatus, LocalFileSystem, Path, RawLocalFileSystem}
 import org.apache.hadoop.fs.permission.FsPermission
 
-/** Hadoop's local files, but permissions are set by the JVM: Hadoop forks `chmod` for every file it creates. */
+/** Hadoop's local files, but without a process for each: it forks `chmod` for every file that it creates, and up to four
+  * `readlink` for every one that it renames, as Spark does with each file of a checkpoint.
+  */
 class ForklessRawFileSystem extends RawLocalFileSystem {
   override def setPermission(path: Path, permission: FsPermission): Unit =
     if (permission.getStickyBit) super.setPermission(path, permission)
     else Files.setPosixFilePermissions(
       pathToFile(path).toPath, PosixFilePermissions.fromString(permission.toString))
+
+  override def getFileLinkStatus(path: Path): FileStatus =
+    if (Files.isSymbolicLink(pathToFile(path).toPath)) super.getFileLinkStatus(path) else getFileStatus(path)
 }
 
 /** For `fs.file.impl`. State stores cast the local file system to this class, so it must extend it. */
