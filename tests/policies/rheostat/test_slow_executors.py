@@ -8,19 +8,22 @@ import pytest
 from rheostat.policies.rheostat.slow_executors import SlowExecutors
 from rheostat.snapshot import ExecutorPhase, ExecutorState
 
+TURN_S = 10.0
+
 
 def pool_with(times_s, turns, rng, each=30):
     """Executors whose records take these times on average, after some turns of as many records each."""
     found, completed, busy_s = SlowExecutors(), [0] * len(times_s), [0.0] * len(times_s)
-    for _ in range(turns):
+    for turn in range(turns):
         for number, time_s in enumerate(times_s):
             completed[number] += each
             busy_s[number] += float(rng.exponential(time_s, each).sum())
         found.update(
+            TURN_S * turn,
             [
                 ExecutorState("work", number, ExecutorPhase.ACTIVE, completed=completed[number], busy_s=busy_s[number])
                 for number in range(len(times_s))
-            ]
+            ],
         )
     return found
 
@@ -55,7 +58,7 @@ def test_an_executor_that_was_slow_only_when_it_started_is_not_slow():
         pool = [
             ExecutorState("work", n, ExecutorPhase.ACTIVE, completed=completed[n], busy_s=busy_s[n]) for n in range(4)
         ]
-        found.update(pool)
+        found.update(TURN_S * turn, pool)
         assert found.slowest() is None
 
 
@@ -68,7 +71,7 @@ def test_an_executor_that_becomes_slow_is_found_within_four_readings():
         pool = [
             ExecutorState("work", n, ExecutorPhase.ACTIVE, completed=completed[n], busy_s=busy_s[n]) for n in range(4)
         ]
-        found.update(pool)
+        found.update(TURN_S * turn, pool)
         seen += [turn] if found.slowest() else []
     assert seen[0] in range(20, 24)
 
@@ -79,5 +82,5 @@ def test_one_executor_alone_cannot_be_compared():
 
 def test_an_executor_that_begins_again_is_new():
     found = pool_with([0.02, 0.06], 8, np.random.default_rng(1))
-    found.update([ExecutorState("work", n, ExecutorPhase.ACTIVE, completed=1, busy_s=0.1) for n in (0, 1)])
+    found.update(TURN_S * 9, [ExecutorState("work", n, ExecutorPhase.ACTIVE, completed=1, busy_s=0.1) for n in (0, 1)])
     assert found.slowest() is None

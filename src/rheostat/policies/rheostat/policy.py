@@ -137,7 +137,7 @@ class Rheostat(Policy[RheostatOptions]):
         rates = (self._routes.arrival_rates(self._load.rate) if self._load.rate is not None else None) or {}
         for pool in observation.pools.values():
             serving = len(pool.active) or pool.size
-            self._slow.setdefault(pool.name, SlowExecutors()).update(pool.active)
+            self._slow.setdefault(pool.name, SlowExecutors()).update(snapshot.time_s, pool.active)
             for name in pool.measured:
                 if (state := snapshot.operators.get(name)) is not None:
                     owners, substreams = observation.plan.assignment.get(name, ()), snapshot.substreams_of(name)

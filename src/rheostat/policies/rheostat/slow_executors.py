@@ -14,8 +14,9 @@ _SLOW = 1.5
 _ERRORS = 3.0
 """Standard errors by which it has to be slower than `_SLOW`, with service times that vary as exponential ones do."""
 
-_COLD = 2
-"""The first readings of an executor do not count: it is slow for a while when it has started."""
+_COLD_S = 30.0
+"""The first readings of an executor do not count: it is slow for a while when it has started, for longer on a machine
+where others start too."""
 
 _READINGS = 4
 """The last readings of an executor are compared, so that it is seen when it becomes slow."""
@@ -25,15 +26,14 @@ _LEAST_READINGS, _LEAST_RECORDS = 2, 20
 
 @dataclass(slots=True)
 class _Done:
+    since_s: float
     completed: int
     busy_s: float
-    readings: int = 0
     recent: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=_READINGS))
 
-    def update(self, completed: int, busy_s: float) -> None:
+    def update(self, time_s: float, completed: int, busy_s: float) -> None:
         if completed > self.completed:
-            self.readings += 1
-            if self.readings > _COLD:
+            if time_s - self.since_s >= _COLD_S:
                 self.recent.append((completed - self.completed, busy_s - self.busy_s))
             self.completed, self.busy_s = completed, busy_s
 
@@ -56,7 +56,7 @@ class SlowExecutors:
     def __init__(self) -> None:
         self._done: dict[int, _Done] = {}
 
-    def update(self, executors: Sequence[ExecutorState]) -> None:
+    def update(self, time_s: float, executors: Sequence[ExecutorState]) -> None:
         """Add what each did since the turn before."""
         known = self._done
         self._done = {}
@@ -65,8 +65,8 @@ class SlowExecutors:
                 continue
             done = known.get(state.id)
             if done is None or state.completed < done.completed or state.busy_s < done.busy_s:
-                done = _Done(state.completed, state.busy_s)
-            done.update(state.completed, state.busy_s)
+                done = _Done(time_s, state.completed, state.busy_s)
+            done.update(time_s, state.completed, state.busy_s)
             self._done[state.id] = done
 
     def slowest(self) -> tuple[int, float] | None:
