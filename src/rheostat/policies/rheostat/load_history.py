@@ -173,10 +173,10 @@ class LoadHistory:
         return _ERRORS / math.sqrt(max(1.0, self._estimate.mean * self._estimate.weight)) if self._estimate else 1.0
 
     def by_trend(self, horizon_s: float) -> float:
-        """The rate after `horizon_s` if a rise that there is goes on, but no more than twice the present one."""
+        """The rate after `horizon_s` if a rise that there is goes on, but no more than three times the present one."""
         if self._estimate is None or self.rate is None:
             return 0.0
-        return min(max(self.rate, self._estimate.at(self._past[-1].time_s + horizon_s)), 2 * self.rate)
+        return min(max(self.rate, self._estimate.at(self._past[-1].time_s + horizon_s)), 3 * self.rate)
 
     def forecast(self, horizon_s: float) -> float | None:
         """The highest rate within `horizon_s`, as it was a season before; None without seasons."""
