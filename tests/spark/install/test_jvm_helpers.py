@@ -7,11 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
 
 from rheostat.errors import PlantError
 from rheostat.spark.install import cache, jvm_helpers
 
 pytestmark = pytest.mark.spark
+
+HADOOPS = "org.apache.hadoop.fs.LocalFileSystem"
 
 
 @pytest.fixture
@@ -124,13 +128,10 @@ def test_the_session_has_the_helpers_and_uses_their_file_system(spark):
 @pytest.mark.parametrize("mode", ["644", "600", "755", "1777", "000"])
 def test_permissions_are_those_that_hadoop_would_have_set(spark, tmp_path, mode):
     jvm = spark.sparkContext._jvm
-    conf = spark.sparkContext._jsc.hadoopConfiguration()
     permission = jvm.org.apache.hadoop.fs.permission.FsPermission(mode)
     found = {}
-    for name in ("org.apache.hadoop.fs.LocalFileSystem", jvm_helpers.FILE_SYSTEM):
-        files = jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(name)
-        files = files.getDeclaredConstructors()[0].newInstance(None)
-        files.initialize(jvm.java.net.URI("file:///"), conf)
+    for name in (HADOOPS, jvm_helpers.FILE_SYSTEM):
+        files = made(spark, name)
         folder = tmp_path / name
         files.mkdirs(jvm.org.apache.hadoop.fs.Path(str(folder)), permission)
         found[name] = {_mode(folder)}
@@ -138,7 +139,33 @@ def test_permissions_are_those_that_hadoop_would_have_set(spark, tmp_path, mode)
         files.create(jvm.org.apache.hadoop.fs.Path(str(file))).close()
         files.setPermission(jvm.org.apache.hadoop.fs.Path(str(file)), permission)
         found[name].add(_mode(file))
-    assert found["org.apache.hadoop.fs.LocalFileSystem"] == found[jvm_helpers.FILE_SYSTEM]
+    assert found[HADOOPS] == found[jvm_helpers.FILE_SYSTEM]
+
+
+def test_links_are_told_from_files_as_hadoop_does(spark, tmp_path):
+    (tmp_path / "file").write_text("some text")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nothing")
+    paths = [spark.sparkContext._jvm.org.apache.hadoop.fs.Path(str(path)) for path in sorted(tmp_path.iterdir())]
+    found = {}
+    for name in (HADOOPS, jvm_helpers.FILE_SYSTEM):
+        raw = made(spark, name).getRawFileSystem()
+        states = [raw.getFileLinkStatus(path) for path in paths]
+        found[name] = [(each.isSymlink(), each.isDirectory(), each.getLen(), each.toString()) for each in states]
+        with pytest.raises(Py4JJavaError, match="FileNotFoundException"):
+            raw.getFileLinkStatus(spark.sparkContext._jvm.org.apache.hadoop.fs.Path(str(tmp_path / "nothing")))
+    assert found[HADOOPS] == found[jvm_helpers.FILE_SYSTEM]
+    assert [is_link for is_link, *_ in found[HADOOPS]] == [True, False, False, True]
+
+
+def made(spark, name: str) -> JavaObject:
+    """A file system of this class."""
+    jvm = spark.sparkContext._jvm
+    files = jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(name)
+    files = files.getDeclaredConstructors()[0].newInstance(None)
+    files.initialize(jvm.java.net.URI("file:///"), spark.sparkContext._jsc.hadoopConfiguration())
+    return files
 
 
 def _mode(path: Path) -> str:
