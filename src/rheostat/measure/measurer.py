@@ -52,7 +52,7 @@ class Measurer:
             operators,
             latency_s=_mean(snapshot.latency) if interval_s > 0 else None,
             external_rate=total([source.update(snapshot, operators) for source in self._sources]),
-            external_until_s=min((source.until_s or snapshot.time_s for source in self._sources), default=None),
+            external_until_s=min((s.until_s for s in self._sources if s.until_s is not None), default=snapshot.time_s),
         )
 
 

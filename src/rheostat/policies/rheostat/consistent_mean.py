@@ -61,11 +61,11 @@ class ConsistentMean:
     """The mean of `total` per `weight` over recent samples, for example records per second.
 
     Looks back over ever longer times, each twice the one before, as long as what is added does not differ from what is
-    newer by more than chance. So it is precise while nothing changes, and follows a jump at once. A jump that is
-    left in counts is told from the begin of a trend. The variance of a total of mean m over weight w is
-    m·w for counts, and m²·w with `relative`, times `noise` at least, or more if samples differ more from one to the
-    next in general. Totals with `relative` are sums of a few long times and many short ones, and far above their mean
-    more often than a normal variable; no trend is looked for in them. The weight of counts is the time that they took.
+    newer by more than chance. So it is precise while nothing changes, and follows a jump at once. A jump left in
+    counts is told from the beginning of a trend. The variance of a total of mean m over weight w is m·w for counts, and
+    m²·w with `relative`, times `noise` at least, or more if samples differ more from one to the next in general. The
+    weight of counts is the time that they took. Totals with `relative` are sums of a few long times and many short
+    ones, and far above their mean more often than a normal variable; no trend is looked for in them.
     """
 
     def __init__(self, *, noise: float = 1.0, relative: bool = False) -> None:
