@@ -78,6 +78,28 @@ def test_moments_like_the_present_one_are_replayed_and_not_the_top_of_a_burst_in
     assert max(rates[round(moment_s / PERIOD_S)] for moment_s in seen_s) <= 1.3 * 50
 
 
+def test_bursts_of_a_load_that_has_doubled_are_expected_to_be_twice_as_high():
+    def rates_at(level):
+        lengths = (30, 45, 22, 51, 38)
+        return [rate for length in lengths for rate in (*[level] * length, *[4 * level] * 8)]
+
+    (before,) = history_of([*rates_at(50.0), *[50.0] * 100]).replays(20.0)
+    as_seen, doubled = history_of([*rates_at(50.0), *[100.0] * 200]).replays(20.0)
+
+    def most_within(replay, horizon_s):
+        moments_s = replay.moments_s[replay.supposed :]
+        entered = [np.interp(moments_s + later_s, replay.times_s, replay.arrived) for later_s in (0.0, horizon_s)]
+        return np.max((entered[1] - entered[0]) * replay.scales)
+
+    assert most_within(before, 10.0) == pytest.approx(2000.0, rel=0.15)
+    assert most_within(as_seen, 10.0) < 1500.0
+    assert most_within(doubled, 10.0) == pytest.approx(4000.0, rel=0.15)
+
+
+def test_a_load_that_has_fallen_is_not_replayed_at_another_level():
+    assert len(history_of([100.0] * 200 + [50.0] * 200).replays(20.0)) == 1
+
+
 def test_before_enough_was_seen_the_load_may_double_and_later_it_is_as_seen():
     (new,) = history_of([80.0] * 20).replays(20.0)
     assert (len(new.moments_s), new.supposed) == (1, 1)

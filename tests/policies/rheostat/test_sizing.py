@@ -145,6 +145,15 @@ def replay_of(factor, rate=90.0):
     )
 
 
+@pytest.mark.parametrize("fixed_s", [0.5, None])
+def test_what_came_at_a_lower_level_is_replayed_as_if_it_had_come_at_this_one(fixed_s):
+    cost, low, high = cost_of(0.02, fixed_s), replay_of(3.0, rate=30.0), replay_of(3.0, rate=90.0)
+    scaled = replace(low, rate=90.0, scales=np.full(len(low.moments_s), 3.0))
+    for size in (2, 4, 7):
+        times_s = [each.latency_s(cost, 90.0, size, 9.0, 30.0, 0.9) for each in (scaled, high)]
+        assert times_s[0] == pytest.approx(times_s[1])
+
+
 def test_a_rise_that_came_once_is_not_expected_again_after_a_while():
     sizing, twice = sizing_of({"work": cost_of(0.02, 0.5)}, {"work": 90.0}, most=20), replay_of(4.0)
     once = LoadReplay(twice.times_s, twice.arrived, np.arange(10.0, 60.0, 2.0), twice.rate)

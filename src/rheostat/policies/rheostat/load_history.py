@@ -6,7 +6,7 @@ record of another time counts as many times as it cost the work of one now.
 
 import math
 from collections import deque
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,9 @@ from rheostat.policies.rheostat.consistent_mean import ConsistentMean, Estimate
 from rheostat.policies.rheostat.load_replay import LoadReplay
 
 _REMEMBERED_S = 3600.0
+_LEVEL_OVER_S = 180.0
+"""The median rate over so long is the level around which the load varies."""
+
 _SILENT_S = 10.0
 """Some plants count records only when a batch reads them: as long as this, no record is no sign of a rate of 0."""
 
@@ -63,10 +66,11 @@ class Arrivals(NamedTuple):
 
 
 class _Moment(NamedTuple):
-    """The rate, and what a record costs in all operators; 0 while that is unknown."""
+    """The rate, its usual level by then, and what a record costs in all operators; 0 while that is unknown."""
 
     time_s: float
     rate: float
+    level: float
     cost_s: float
 
     @property
@@ -95,7 +99,7 @@ class LoadHistory:
         self._until_s: float | None = None
         self._past: deque[_Moment] = deque()
         self._counted: deque[_Counted] = deque()
-        self._level_s = 0.0
+        self._cost_s = 0.0
         self._was_dearer = False
         self._season = 1
         self._turns = 0
@@ -124,7 +128,7 @@ class LoadHistory:
         if self._estimate is None:
             return
         self.rate = max(self._estimate.mean, self._estimate.at(time_s))
-        self._past.append(_Moment(time_s, self.rate, self._level_s))
+        self._past.append(_Moment(time_s, self.rate, self._level(time_s, self.rate), self._cost_s))
         for remembered in (self._past, self._counted):
             while remembered[0].time_s < time_s - _REMEMBERED_S:
                 remembered.popleft()
@@ -132,11 +136,16 @@ class LoadHistory:
         if self._turns % _SEASON_EVERY == 0:
             self._season = self._found_season()
 
+    def _level(self, time_s: float, rate: float) -> float:
+        """The rate around which the load varies, when it is `rate` now."""
+        recent = takewhile(lambda each: each.time_s > time_s - _LEVEL_OVER_S, reversed(self._past))
+        return float(np.median([rate, *(each.rate for each in recent)]))
+
     def costs_now(self, cost_s: float | None) -> None:
         """What a record costs by now in all operators, if that is known: a forecast is in records that cost as much."""
-        self._level(cost_s)
+        self._follow_cost(cost_s)
         if self._past:
-            self._past[-1] = self._past[-1]._replace(cost_s=self._level_s)
+            self._past[-1] = self._past[-1]._replace(cost_s=self._cost_s)
 
     def _count(self, time_s: float, interval_s: float, records: float) -> None:
         """Records that were missing in the sample before, and are too many now, came late: a busy machine counts them
@@ -145,22 +154,22 @@ class LoadHistory:
             late = max(0.0, min(self._missing, records - self._usual * interval_s))
             if late > 0:
                 self._mean.correct_last(late)
-                self._counted[-1] = self._counted[-1].plus(late, self._level_s)
+                self._counted[-1] = self._counted[-1].plus(late, self._cost_s)
                 records -= late
         if self._estimate is not None:
             self._usual = self._estimate.mean
             self._missing = self._usual * interval_s - records
         self._mean.add(time_s, interval_s, records)
         before = self._counted[-1] if self._counted else _Counted(time_s, 0.0, 0.0)
-        self._counted.append(before.plus(records, self._level_s)._replace(time_s=time_s))
+        self._counted.append(before.plus(records, self._cost_s)._replace(time_s=time_s))
 
-    def _level(self, cost_s: float | None) -> None:
+    def _follow_cost(self, cost_s: float | None) -> None:
         """Follow what a record costs, without small changes. What it seemed to cost before that is known well is taken
         back: until it costs more for the first time, it is learned (executors that are new are slow)."""
-        before_s = self._level_s
+        before_s = self._cost_s
         if not cost_s or (before_s and 1 / _ALIKE <= cost_s / before_s <= _ALIKE):
             return
-        self._level_s = cost_s
+        self._cost_s = cost_s
         if cost_s > before_s > 0:
             self._was_dearer = True
         elif not self._was_dearer:
@@ -204,13 +213,17 @@ class LoadHistory:
         return np.asarray(np.interp(since_s + horizon_s, counted_s, arrived) - np.interp(since_s, counted_s, arrived))
 
     def replays(self, horizon_s: float) -> tuple[LoadReplay, ...]:
-        """What came within `horizon_s` after the moments that were like this one, with the records counted alike, and
-        again with their work if they ever came to cost more. None without a load."""
+        """What came within `horizon_s` after the moments that were like this one, with the records counted alike;
+        again with their work if they ever came to cost more; and again with as many more records as there are by now if
+        the load has risen. None without a load."""
         if not self.rate:
             return ()
-        by_rate, costs_s = self._replay_of_rates(self.rate, horizon_s), [each.cost_s for each in self._past]
-        is_dearer_at_times = any(later_s > before_s for before_s, later_s in pairwise(costs_s))
-        return (by_rate, self._replay_of_work(self.rate, horizon_s)) if is_dearer_at_times else (by_rate,)
+        replays = [self._replay_of_rates(self.rate, horizon_s)]
+        if any(later.cost_s > before.cost_s for before, later in pairwise(self._past)):
+            replays.append(self._replay_of_work(self.rate, horizon_s))
+        if self._past[-1].level > _ALIKE * min(each.level for each in self._past) > 0:
+            replays.append(self._replay_at_level(self.rate, horizon_s))
+        return tuple(replays)
 
     def _replay_of_rates(self, rate: float, horizon_s: float) -> LoadReplay:
         """With a rise that may come, though it did not yet, as long as little was seen of the load."""
@@ -234,7 +247,15 @@ class LoadHistory:
         rate is how the load is."""
         counted_s, _, work_s = np.array(self._counted).T
         alike_s = self._moments_like_now([each.work for each in self._past], horizon_s)
-        return LoadReplay(counted_s, work_s / self._level_s, alike_s, rate, is_expected_once=False)
+        return LoadReplay(counted_s, work_s / self._cost_s, alike_s, rate, is_expected_once=False)
+
+    def _replay_at_level(self, rate: float, horizon_s: float) -> LoadReplay:
+        """Bursts of a load that has doubled are twice as high as before. What came once may be what has raised it."""
+        counted_s, records, _ = np.array(self._counted).T
+        times_s, levels, rates = np.array([(each.time_s, each.level, each.rate) for each in self._past]).T
+        alike_s = self._moments_like_now(rates / levels, horizon_s)
+        scales = np.maximum(1.0, levels[-1] / np.interp(alike_s, times_s, levels))
+        return LoadReplay(counted_s, records, alike_s, rate, is_expected_once=False, scales=scales)
 
     def _moments_like_now(self, loads: ArrayLike, horizon_s: float) -> NDArray[np.float64]:
         """When the load, of which `loads` has one for each turn, was like the last of them; none while there are few

@@ -24,7 +24,8 @@ _MOST_BATCHES = 100
 @dataclass(frozen=True, slots=True)
 class LoadReplay:
     """Records that had arrived at each time, and moments from which on it may go on like that; the load now is
-    `rate`. The first `supposed` moments did not happen. What came once comes again only if `is_expected_once`."""
+    `rate`. The first `supposed` moments did not happen. What came once comes again only if `is_expected_once`. As
+    many times the records of then come after a moment as `scales` says for it."""
 
     times_s: Floats
     arrived: Floats
@@ -32,6 +33,7 @@ class LoadReplay:
     rate: float
     supposed: int = 0
     is_expected_once: bool = True
+    scales: Floats | float = 1.0
 
     def latency_s(
         self, cost: OperatorCost, rate: float, size: int, start_s: float, window_s: float, share: float
@@ -41,7 +43,7 @@ class LoadReplay:
         if not len(self.moments_s):
             return 0.0
         latencies_s = (self._in_batches if cost.batched else self._record_by_record)(
-            cost, rate / self.rate, rate, size, start_s, window_s
+            cost, self.scales * rate / self.rate, rate, size, start_s, window_s
         )
         expected_s = self._expected(latencies_s, start_s + window_s)
         return float(np.quantile(expected_s, share, method="higher")) if len(expected_s) else 0.0
@@ -65,7 +67,7 @@ class LoadReplay:
         return np.concatenate([supposed_s, seen_s])
 
     def _in_batches(
-        self, cost: OperatorCost, factor: float, rate: float, size: int, start_s: float, window_s: float
+        self, cost: OperatorCost, factor: Floats | float, rate: float, size: int, start_s: float, window_s: float
     ) -> Floats:
         """Batch by batch: each has what arrived during the one before."""
         begin_s = self.moments_s
@@ -74,7 +76,7 @@ class LoadReplay:
         steady_s = cost.latency_s(rate, size) / LATENCY_IN_BATCHES
         if math.isinf(steady_s):
             return np.full(len(begin_s), math.inf)
-        before_s, before = begin_s - steady_s, np.full(len(begin_s), -rate * steady_s / factor)
+        before_s, before = begin_s - steady_s, np.zeros(len(begin_s)) - rate * steady_s / factor
         now_s, now = begin_s, np.zeros(len(begin_s))
         total_s, records = np.zeros(len(begin_s)), np.full(len(begin_s), 1e-9)
         end_s = begin_s + window_s
@@ -91,7 +93,7 @@ class LoadReplay:
         return np.asarray(total_s / records)
 
     def _record_by_record(
-        self, cost: OperatorCost, factor: float, rate: float, size: int, start_s: float, window_s: float
+        self, cost: OperatorCost, factor: Floats | float, rate: float, size: int, start_s: float, window_s: float
     ) -> Floats:
         """Work that waits, step by step."""
         begin_s = now_s = self.moments_s
@@ -111,7 +113,9 @@ class LoadReplay:
             waiting_s = left_s
         return np.asarray(total_s / records)
 
-    def _later_size(self, cost: OperatorCost, factor: float, size: int, start_s: float, at_first: Floats) -> Floats:
+    def _later_size(
+        self, cost: OperatorCost, factor: Floats | float, size: int, start_s: float, at_first: Floats
+    ) -> Floats:
         """What is asked for because of the load until then."""
         rates = (self._arrived_at(self.moments_s + start_s) - at_first) * factor / start_s
         return np.maximum(size, rates * (cost.service_s or 0.0) * cost.stretch(size) / _DRAINING_USE)
