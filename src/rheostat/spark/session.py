@@ -54,6 +54,10 @@ _STATE = {
 """A batch writes the changes of its state, not a snapshot of all of it. A repeated task writes the same file again, and
 up to Spark 4.2 the checksum of the first attempt may stay beside it: a query cannot restart from that (SPARK-56461)."""
 
+_SELDOM_POLLS = {"spark.sql.streaming.pollingDelay": "100ms"}
+"""A query without new rows looks for some every 10 ms by default. Each look lists a folder or asks Python: the sources
+of a calm topology kept a core busy, which its executors miss where they share it."""
+
 _SMALL_EXECUTORS = {"spark.executor.cores": "1"}
 """On a standalone cluster an executor without a number of cores takes all those of its worker: the first one, for the
 sources, would leave none for the pools."""
@@ -205,7 +209,7 @@ def _users_defaults() -> str:
 def default_settings(explicit: Mapping[str, str], address: ClusterAddress | None, extras: JvmExtras) -> dict[str, str]:
     """What to set in addition to the user's `explicit` settings, which include the master."""
     is_local = explicit["spark.master"].startswith("local")
-    defaults = _STATE | _STICKY_SUBSTREAMS
+    defaults = _STATE | _STICKY_SUBSTREAMS | _SELDOM_POLLS
     if explicit["spark.master"].startswith("spark://"):
         defaults |= _SMALL_EXECUTORS
     if not is_local and explicit.get("spark.dynamicAllocation.enabled", "true") == "true":
