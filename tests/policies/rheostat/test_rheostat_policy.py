@@ -131,3 +131,10 @@ def test_a_pool_gives_back_what_another_needs_more_when_the_budget_is_spent():
     assert any("another pool needs more executors" in act.reason for act in acts(turns))
     assert len(acts(turns)) <= 12
     assert result.success_rate > 0.75
+
+
+def test_pools_do_not_exchange_executors_for_a_little():
+    """Two equal operators under a budget that is too small for both, and odd."""
+    result, turns = run(scenario(100, total=7, others=[{"name": "store", "inputs": ["work"]}], latency="3s"))
+    assert result.success_rate < 0.5
+    assert len(acts(turns)) <= 4
