@@ -23,7 +23,7 @@ class Allocation:
         profiles = [profile for profile, count in self._application.registered.items() for _ in range(count)]
         return tuple(SparkExecutor(str(n), "host:1", profile, 1) for n, profile in enumerate(profiles))
 
-    def active_jobs(self):
+    def work_under_way(self):
         return frozenset()
 
     def request(self, totals):

@@ -7,10 +7,10 @@ from rheostat.spark.act.draining import DRAIN_TIMEOUT_S, STARVED_DRAIN_TIMEOUT_S
 from rheostat.spark.act.executor_numbers import note_registered
 
 
-def drained_at_the_second_look(book, routed=frozenset(), jobs=frozenset()):
+def drained_at_the_second_look(book, routed=frozenset(), work=frozenset()):
     """The first look never finds an executor drained."""
-    assert drained(book, routed, jobs, 1.0) == ()
-    return drained(book, routed, jobs, 2.0)
+    assert drained(book, routed, work, 1.0) == ()
+    return drained(book, routed, work, 2.0)
 
 
 def test_as_many_are_requested_as_serve_and_stand_by():
@@ -25,19 +25,30 @@ def test_an_executor_has_drained_when_it_gets_no_work_and_the_jobs_from_before_a
     book = serving("a", "b")
     want(book, pool_plan(0))
     assert total(book) == 2
-    assert drained(book, {"a", "b"}, frozenset({7}), 1.0) == ()
-    assert drained(book, {"a"}, frozenset({7}), 2.0) == ()
-    assert drained(book, {"a"}, frozenset({7, 8}), 3.0) == ()
-    assert drained(book, {"a"}, frozenset({8, 9}), 4.0) == ()
+    assert drained(book, {"a", "b"}, frozenset({"job 7"}), 1.0) == ()
+    assert drained(book, {"a"}, frozenset({"job 7"}), 2.0) == ()
+    assert drained(book, {"a"}, frozenset({"job 7", "job 8"}), 3.0) == ()
+    assert drained(book, {"a"}, frozenset({"job 8", "job 9"}), 4.0) == ()
     assert total(book) == 2
-    assert drained(book, {"a"}, frozenset({9}), 5.0) == ("b",)
+    assert drained(book, {"a"}, frozenset({"job 9"}), 5.0) == ("b",)
     assert total(book) == 1
+
+
+def test_between_two_jobs_of_a_batch_an_executor_has_not_drained():
+    book = serving("a", "b")
+    want(book, pool_plan(0))
+    batch, next_batch = "batch of count after 0", "batch of count after 1"
+    looks = [
+        drained(book, {"a"}, frozenset(work), time_s)
+        for time_s, work in enumerate((["job 7", batch], ["job 7", batch], [batch], ["job 8", batch], [next_batch]))
+    ]
+    assert looks == [(), (), (), (), ("b",)]
 
 
 def test_a_job_that_never_ends_does_not_keep_an_executor_for_ever():
     book = serving("a", "b")
     want(book, pool_plan(0))
-    looks = [drained(book, {"a"}, frozenset({7}), time_s) for time_s in (0.0, 1.0, 60.0, 61.0)]
+    looks = [drained(book, {"a"}, frozenset({"job 7"}), time_s) for time_s in (0.0, 1.0, 60.0, 61.0)]
     assert looks == [(), (), (), ("b",)]
 
 
@@ -48,7 +59,7 @@ def test_a_pool_without_an_executor_shortens_the_draining_of_others_because_its_
     see(starved)
     timeout_s = drain_timeout_s([leaving, starved])
     assert timeout_s == STARVED_DRAIN_TIMEOUT_S
-    looks = [drained(leaving, {"a"}, frozenset({7}), time_s, timeout_s) for time_s in (0.0, 1.0, 5.0, 5.5)]
+    looks = [drained(leaving, {"a"}, frozenset({"job 7"}), time_s, timeout_s) for time_s in (0.0, 1.0, 5.0, 5.5)]
     assert looks == [(), (), (), ("b",)]
 
 

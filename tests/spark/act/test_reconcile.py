@@ -131,12 +131,12 @@ def test_an_executor_that_leaves_is_routed_around_drained_and_killed():
     cluster = settled(2)
     cluster.decide(Scale(pool="work", executors=1, reason="test"))
     a = executor("a")
-    first = cluster.step(jobs=frozenset({7}))
+    first = cluster.step(work=frozenset({"job 7"}))
     assert of_type(RouteTasks, first) == [RouteTasks("work", WORK, (a,))]
     assert of_type(RequestTotals, first) == [RequestTotals({0: 1, 1: 2})]
     assert of_type(Kill, first) == []
-    assert of_type(Kill, cluster.step(jobs=frozenset({7, 8}))) == []
-    last = cluster.step(jobs=frozenset({9}))
+    assert of_type(Kill, cluster.step(work=frozenset({"job 7", "job 8"}))) == []
+    last = cluster.step(work=frozenset({"job 9"}))
     assert last.index(RequestTotals({0: 1, 1: 1})) < last.index(Kill(("b",)))
     assert cluster.reached == frozenset()
     cluster.step(executors=(BASE, a))

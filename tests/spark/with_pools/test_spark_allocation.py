@@ -26,15 +26,40 @@ def test_a_busy_executor_is_not_killed_and_an_idle_one_is(pair, tmp_path, eventu
     try:
         eventually(lambda: len(list(tmp_path.glob("held*"))) == 2 or None, "tasks on both", 240)
         assert pair.allocation.kill(everyone) == frozenset()
-        assert len(pair.allocation.active_jobs()) == 1
+        assert len(pair.allocation.work_under_way()) == 1
     finally:
         release.touch()
         job.join()
-    eventually(lambda: not pair.allocation.active_jobs() or None, "the end of the job", 60)
+    eventually(lambda: not pair.allocation.work_under_way() or None, "the end of the job", 60)
     assert pair.allocation.kill(everyone[:1]) == {everyone[0]}
     assert not pair.allocation.is_active(everyone[0])
     eventually(lambda: everyone[0] not in pair.spark_ids() or None, "the loss to be noticed", 60)
     eventually(pair.reached, "the replacement", 240)
+
+
+def test_a_batch_is_under_way_while_it_has_no_job(pair, tmp_path, eventually):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hold(df, batch):
+        begun.set()
+        go_on.wait(60)
+
+    def under_way():
+        return {name.split()[0] for name in pair.allocation.work_under_way()}
+
+    source = pair.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
+    writer = source.writeStream.foreachBatch(hold).option("checkpointLocation", str(tmp_path / "checkpoint"))
+    query = writer.trigger(availableNow=True).start()
+    try:
+        assert begun.wait(60)
+        assert under_way() == {"batch"}
+        first = pair.allocation.work_under_way()
+        go_on.set()
+        eventually(lambda: not first & pair.allocation.work_under_way() or None, "the end of the batch", 60)
+    finally:
+        go_on.set()
+        query.stop()
+    eventually(lambda: not under_way() or None, "the end of the query", 60)
 
 
 def test_a_local_master_has_nothing_to_allocate():

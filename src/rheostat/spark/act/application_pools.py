@@ -119,9 +119,9 @@ class DefaultPool:
     def view(self, groups: Groups) -> ClusterView:
         """Once the application has ended, the last one: that it has ended is no failure."""
         if not self._control.has_ended:
-            registered, jobs = self._allocation.executors(), self._allocation.active_jobs()
+            registered, work = self._allocation.executors(), self._allocation.work_under_way()
             room = None if self._room is None else self._room.read(len(registered))
-            self._last_view = ClusterView(registered, jobs, {self._site: DEFAULT_PROFILE}, groups=groups, room=room)
+            self._last_view = ClusterView(registered, work, {self._site: DEFAULT_PROFILE}, groups=groups, room=room)
         return self._last_view
 
     def actuators(self) -> list[Actuators]:

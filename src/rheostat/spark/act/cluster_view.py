@@ -17,12 +17,12 @@ RESERVED_EXECUTORS = 1
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
-    """The cluster at one moment. `profiles` are the resource profiles of sites, `jobs` the jobs under way, `warmed_up`
-    executors whose warm-up has ended, `groups` the operators that share a query. `room` is how many executors the
-    cluster can give to the application in all, None when that is not known."""
+    """The cluster at one moment. `work` are the jobs and batches under way, `profiles` the resource profiles of sites,
+    `warmed_up` executors whose warm-up has ended, `groups` the operators that share a query. `room` is how many
+    executors the cluster can give to the application in all, None when that is not known."""
 
     executors: tuple[SparkExecutor, ...] = ()
-    jobs: frozenset[int] = frozenset()
+    work: frozenset[str] = frozenset()
     profiles: Mapping[PoolSite, int] = field(default_factory=dict)
     warmed_up: frozenset[str] = frozenset()
     groups: Groups = ()

@@ -86,7 +86,7 @@ class ProfilePools:
         executors = self._allocation.executors()
         return ClusterView(
             executors,
-            self._allocation.active_jobs(),
+            self._allocation.work_under_way(),
             self.profiles.ids,
             self._warm_ups.finished(),
             groups,

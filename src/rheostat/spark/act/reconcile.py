@@ -55,7 +55,7 @@ def reconcile(view: ClusterView, plan: Plan, book: ExecutorBook, now_s: float, r
     refused = () if rules.can_route else _decommissioned(book, routed)
     timeout_s = draining.drain_timeout_s(book.sites.values())
     ending = [
-        id_ for site in book.sites.values() for id_ in draining.drained(site, routed, view.jobs, now_s, timeout_s)
+        id_ for site in book.sites.values() for id_ in draining.drained(site, routed, view.work, now_s, timeout_s)
     ]
     ending += _strangers(book, view, rules)
     warm_ups = [each for name in book.pools for each in _warm_ups(book, name, plan)] if rules.can_route else []

@@ -61,9 +61,9 @@ class PoolMember(NamedTuple):
 class Member:
     """One Spark executor at a site. Standbys have negative numbers; one that has just registered has none.
 
-    `unrouted_s` is the time since which it gets no new work, `awaited_jobs` are the jobs from before that may still
-    need what it has computed. A decommissioned executor gets no more tasks for good. `ending` is set while Spark is
-    asked to end it.
+    `unrouted_s` is the time since which it gets no new work, `awaited` are the jobs and batches from before that may
+    still need what it has computed. A decommissioned executor gets no more tasks for good. `ending` is set while Spark
+    is asked to end it.
     """
 
     executor: SparkExecutor
@@ -73,7 +73,7 @@ class Member:
     decommissioned: bool = False
     ending: bool = False
     unrouted_s: float | None = None
-    awaited_jobs: frozenset[int] | None = None
+    awaited: frozenset[str] | None = None
 
     @property
     def id(self) -> str:
@@ -81,7 +81,7 @@ class Member:
 
     def enter(self, phase: ExecutorPhase) -> None:
         if self.phase is not phase:
-            self.phase, self.unrouted_s, self.awaited_jobs = phase, None, None
+            self.phase, self.unrouted_s, self.awaited = phase, None, None
 
 
 @dataclass(slots=True)

@@ -39,7 +39,8 @@ def allocation(backend):
     )
     context = SimpleNamespace(schedulerBackend=lambda: backend, statusTracker=lambda: None, statusStore=lambda: None)
     session = SimpleNamespace(
-        sparkContext=SimpleNamespace(_jvm=jvm, _jsc=SimpleNamespace(sc=lambda: context), master="spark://x")
+        sparkContext=SimpleNamespace(_jvm=jvm, _jsc=SimpleNamespace(sc=lambda: context), master="spark://x"),
+        _jsparkSession=SimpleNamespace(streams=lambda: None),
     )
     return AllocationClient(session)
 

@@ -28,6 +28,7 @@ class AllocationClient:
         if not hasattr(self._backend, "requestTotalExecutors"):
             raise PlantError(f"master {spark.sparkContext.master!r} has no executors to allocate: use a cluster's URL")
         self._tracker: Any = self._context.statusTracker()
+        self._streams: Any = spark._jsparkSession.streams()
         self._store: Any = self._context.statusStore()
         self._requested: set[int] = set()
         self.last_request: Mapping[int, int] = {}
@@ -77,9 +78,11 @@ class AllocationClient:
             each for each in executor_ids if self._backend.decommissionExecutor(each, reason, False, False)
         )
 
-    def active_jobs(self) -> frozenset[int]:
-        """The jobs under way; none of them was submitted later than some milliseconds ago."""
-        return frozenset(self._tracker.getActiveJobIds())
+    def work_under_way(self) -> frozenset[str]:
+        """The jobs and the batches under way, by a name for each; a job that was submitted some milliseconds ago may be
+        missing. The jobs of a batch follow each other, and one reads what those before it have computed."""
+        jobs = frozenset(f"job {job}" for job in self._tracker.getActiveJobIds())
+        return jobs | {name for query in self._streams.active() if (name := _batch_of(query)) is not None}
 
     def register(self, java_profile: Any) -> None:
         """Make a profile known before its first stage, so that executors can be asked for."""
@@ -96,6 +99,16 @@ class AllocationClient:
 
     def _scala_seq(self, values: Iterable[str]) -> Any:
         return self._jvm.PythonUtils.toSeq(list(values))
+
+
+def _batch_of(query: Any) -> str | None:
+    """The batch under way of a query. It has no number that all of Spark's versions tell; the last report is from the
+    batch before."""
+    status = query.status()
+    if not (status.isTriggerActive() and status.isDataAvailable()):
+        return None
+    report = query.lastProgress()
+    return f"batch of {query.runId()} after {'none' if report is None else report.timestamp()}"
 
 
 def _reason(error: Py4JError) -> str:
