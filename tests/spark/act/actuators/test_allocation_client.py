@@ -40,7 +40,7 @@ def allocation(backend):
     context = SimpleNamespace(schedulerBackend=lambda: backend, statusTracker=lambda: None, statusStore=lambda: None)
     session = SimpleNamespace(
         sparkContext=SimpleNamespace(_jvm=jvm, _jsc=SimpleNamespace(sc=lambda: context), master="spark://x"),
-        _jsparkSession=SimpleNamespace(streams=lambda: None),
+        _jsparkSession=SimpleNamespace(sharedState=lambda: SimpleNamespace(activeStreamingQueries=dict)),
     )
     return AllocationClient(session)
 

@@ -28,7 +28,7 @@ class AllocationClient:
         if not hasattr(self._backend, "requestTotalExecutors"):
             raise PlantError(f"master {spark.sparkContext.master!r} has no executors to allocate: use a cluster's URL")
         self._tracker: Any = self._context.statusTracker()
-        self._streams: Any = spark._jsparkSession.streams()
+        self._queries: Any = spark._jsparkSession.sharedState().activeStreamingQueries()
         self._store: Any = self._context.statusStore()
         self._requested: set[int] = set()
         self.last_request: Mapping[int, int] = {}
@@ -79,10 +79,11 @@ class AllocationClient:
         )
 
     def work_under_way(self) -> frozenset[str]:
-        """The jobs and the batches under way, by a name for each; a job that was submitted some milliseconds ago may be
-        missing. The jobs of a batch follow each other, and one reads what those before it have computed."""
+        """The jobs and the batches under way in all sessions, by a name for each; a job that was submitted some
+        milliseconds ago may be missing. The jobs of a batch follow each other, and one reads what those before it have
+        computed."""
         jobs = frozenset(f"job {job}" for job in self._tracker.getActiveJobIds())
-        return jobs | {name for query in self._streams.active() if (name := _batch_of(query)) is not None}
+        return jobs | {name for query in self._queries.values() if (name := _batch_of(query)) is not None}
 
     def register(self, java_profile: Any) -> None:
         """Make a profile known before its first stage, so that executors can be asked for."""
