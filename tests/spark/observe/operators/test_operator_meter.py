@@ -6,6 +6,7 @@ import pytest
 
 from rheostat.snapshot import Batch, Latency, OperatorState, Snapshot, StreamState, SubstreamState
 from rheostat.spark.observe.operators.operator_meter import OperatorMeter, operator_meters
+from rheostat.spark.observe.running_batches import RunningBatch
 from rheostat.spark.observe.status_store import ReadMetrics, TaskData, TaskMetrics
 from rheostat.spark.observe.task_samples import BatchTasks
 from rheostat.spark.query.batch_log import BatchRecord
@@ -104,6 +105,20 @@ def test_rows_are_divided_as_in_the_sampled_batch_those_before_it_included(runti
     read(meter)
     assert meter.rows_by_executor() == {0: 0, 1: 0}, "rows since the last reading"
     assert meter.problems() == []
+
+
+def test_rows_of_the_batch_under_way_are_those_that_waited_at_the_commit_before_it_if_that_is_known(runtime):
+    meter = OperatorMeter(runtime, "count", cold_batches=0)
+    runtime.records[:] = [record(0, 10.0, 60)]
+    runtime.streams = {"split": (arrival(1, 10.5, 40), arrival(2, 10.9, 10), arrival(3, 11.5, 7))}
+    read(meter, sample=BatchTasks(0, ((task(0, "7", 60),),)))
+
+    def rows(number):
+        meter.look({"run of count": RunningBatch(number, 11.1, 1, (), ())})
+        return meter.state(12.0, "round-robin").under_way.rows
+
+    assert rows(1) == 50
+    assert rows(2) is None, "the commit of batch 1 was not seen yet"
 
 
 def test_rows_done_by_executors_of_another_pool_are_not_its_pools(runtime):

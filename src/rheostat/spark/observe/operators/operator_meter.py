@@ -199,9 +199,13 @@ class OperatorMeter:
         return batch if batch is not None and batch.number > last else None
 
     def _under_way(self, now_s: float) -> BatchUnderWay | None:
+        """Its rows are not known while the commit of the batch before it was not seen: a few of them would be taken for
+        all, and a record would seem to cost many times as much."""
         if self._running is None:
             return None
-        return self._work.under_way(self._running, self._backlog.rows_under_way() or None, self._slots, now_s)
+        follows_last = self._feed.newest is not None and self._running.number == self._feed.newest[1] + 1
+        rows = self._backlog.rows_under_way() or None if follows_last else None
+        return self._work.under_way(self._running, rows, self._slots, now_s)
 
     def _unknowns(self) -> list[str]:
         if not self._feed.is_running:
