@@ -59,8 +59,7 @@ _SELDOM_POLLS = {"spark.sql.streaming.pollingDelay": "100ms"}
 of a calm topology kept a core busy, which its executors miss where they share it."""
 
 _QUICK_BATCHES = {"spark.sql.adaptive.streaming.stateless.enabled": "false"}
-"""With adaptive execution each shuffle of a batch is a job of its own, which costs small batches a tenth of their
-time."""
+"""With adaptive execution each shuffle of a batch is a job of its own, and small batches wait between their jobs."""
 
 _QUICK_LOSSES = {"spark.shuffle.io.retryWait": "1s", "spark.shuffle.io.maxRetries": "15"}
 """As long as by default, in shorter steps: a task that reads from an executor that is gone learns it only when it tries
