@@ -56,7 +56,7 @@ up to Spark 4.2 the checksum of the first attempt may stay beside it: a query ca
 
 _SELDOM_POLLS = {"spark.sql.streaming.pollingDelay": "100ms"}
 """A query without new rows looks for some every 10 ms by default. Each look lists a folder or asks Python: the sources
-of a calm topology kept a core busy, which its executors miss where they share it."""
+of a calm topology kept much of a core busy, which its executors miss where they share it."""
 
 _QUICK_BATCHES = {"spark.sql.adaptive.streaming.stateless.enabled": "false"}
 """With adaptive execution each shuffle of a batch is a job of its own, and small batches wait between their jobs."""

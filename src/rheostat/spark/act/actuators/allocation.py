@@ -103,8 +103,8 @@ class AllocationClient:
 
 
 def _batch_of(query: Any) -> str | None:
-    """The batch under way of a query. It has no number that all of Spark's versions tell; the last report is from the
-    batch before."""
+    """The batch under way of a query, named by the report of the batch before it, which stays the last one until it has
+    finished."""
     status = query.status()
     if not (status.isTriggerActive() and status.isDataAvailable()):
         return None
