@@ -4,7 +4,8 @@ import inspect
 from typing import Unpack, get_type_hints
 
 import rheostat
-from rheostat.pipeline import StartOptions, run, start
+from rheostat.pipeline import StartOptions, run, source_interval_s, start
+from rheostat.sla import SLA
 from rheostat.topology import Topology
 
 
@@ -23,3 +24,9 @@ def test_the_options_of_topology_start_are_those_of_start():
     hints = get_type_hints(start)
     del hints["topology"], hints["return"]
     assert get_type_hints(StartOptions) == hints
+
+
+def test_sources_wait_for_a_small_part_of_the_strictest_sla():
+    assert source_interval_s([]) == 0.5
+    assert source_interval_s([SLA("30s")]) == 0.5
+    assert source_interval_s([SLA("30s"), SLA("1s", operator="any")]) == 0.1

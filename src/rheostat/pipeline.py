@@ -50,6 +50,10 @@ JOURNAL = "journal.db"
 _LOG = logging.getLogger("rheostat")
 _LOOP_STOP_TIMEOUT_S = 30.0
 
+_SOURCE_INTERVAL_S, _SOURCE_SHARE = 0.5, 0.1
+"""Sources start a batch so often at most, or after this share of the SLA's latency: a batch costs about as much for one
+record as for a thousand, on the driver too, which all queries share."""
+
 
 SparkPlace = SparkTarget | SparkSession | EmbeddedCluster | ClusterAddress | str
 """Where a topology can run."""
@@ -191,6 +195,7 @@ def start(
                 known_nodes=target.known_nodes,
                 budget=goal.budget,
                 base=_last_snapshot(journal),
+                source_interval_s=source_interval_s(goal.slas),
             )
         )
         times, log = loop or LoopOptions("1s"), ServiceLog()
@@ -229,6 +234,11 @@ def _with_connector(
     if target.session is not None or not (topics or topics_of(topology) or streams):
         return target
     return replace(target, settings={**target.settings, **connector_settings(target.settings)})
+
+
+def source_interval_s(slas: Sequence[SLA]) -> float:
+    """The least time between the starts of two batches of a source."""
+    return min([_SOURCE_INTERVAL_S, *(_SOURCE_SHARE * sla.latency_s for sla in slas)])
 
 
 def _slas(sla: str | SLA | Sequence[SLA]) -> tuple[SLA, ...]:

@@ -51,6 +51,16 @@ def test_one_that_is_given_up_is_forgotten_also_when_its_number_comes_again() ->
     assert seen((0, {}), (2, {1: STARTING}), (4, {}), (50, {1: ACTIVE})) == 0
 
 
+def test_starts_disturb_other_pools_for_a_while() -> None:
+    starts = StartTimes()
+    for time_s, phase in ((0.0, ACTIVE), (2.0, REQUESTED), (20.0, STARTING), (22.0, STARTING), (24.0, ACTIVE)):
+        starts.update(
+            Snapshot(time_s, (), (ExecutorState("one", 0, ACTIVE), ExecutorState("one", int(time_s > 0), phase)))
+        )
+        assert not starts.disturb("one"), "of one pool it is known which executors are new"
+        assert starts.disturb("other") == (time_s in (2.0, 20.0)), time_s
+
+
 def test_waiting_for_room_is_no_start() -> None:
     assert seen((0, {}), (2, {1: REQUESTED}), (200, {1: ACTIVE})) == 0
 

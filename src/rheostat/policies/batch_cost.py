@@ -49,13 +49,16 @@ class BatchCosts:
         self._last: _Reading | None = None
         self._paid: dict[int, _Paid] = {}
 
-    def update(self, batch: Batch | None, size: int, executors: Sequence[ExecutorState] = ()) -> None:
-        """Add the counters of one more turn, with `size` executors since the turn before; None without batches."""
+    def update(
+        self, batch: Batch | None, size: int, executors: Sequence[ExecutorState] = (), *, counts: bool = True
+    ) -> None:
+        """Add the counters of one more turn, with `size` executors since the turn before; None without batches. Nothing
+        is learned from the batches of a turn that does not count."""
         last = self._last
         if batch is None or (last is not None and batch.count == last.batch.count):
             return
         self._last = _Reading(size, batch, {each.id: each.busy_s for each in executors if each.busy_s is not None})
-        if last is None or last.size != size or batch.count < last.batch.count:
+        if not counts or last is None or last.size != size or batch.count < last.batch.count:
             return
         cost_s = self._last.cost_since(last)
         if cost_s is not None:

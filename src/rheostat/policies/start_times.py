@@ -15,6 +15,9 @@ _RECENT = 5
 _LONGEST_S = 120.0
 """An executor that takes longer waited for room in the cluster, which no forecast can help."""
 
+_DISTURBING_S = 20.0
+"""Executors of one pool that start disturb the work of others for no longer: later it is slow for another reason."""
+
 _ASSUMED_CROWDING_S, _ASSUMED_AS = 0.3, 2.0
 """What is assumed of executors that start at once, and how far they have to differ in number, squared and summed, for
 what was seen to count as much."""
@@ -31,6 +34,7 @@ class StartTimes:
         self._seen_s: float | None = None
         self._since_s: dict[tuple[PoolName, int], float] = {}
         self._others: dict[tuple[PoolName, int], int] = {}
+        self._pool_since_s: dict[PoolName, float] = {}
         self._took: deque[tuple[int, float]] = deque(maxlen=_REMEMBERED)
 
     def update(self, snapshot: Snapshot) -> None:
@@ -47,6 +51,8 @@ class StartTimes:
         self._since_s = {name: since_s for name, since_s in self._since_s.items() if name in present}
         at_once = len(self._since_s) - 1
         self._others = {name: max(at_once, self._others.get(name, 0)) for name in self._since_s}
+        pools = {pool for pool, _ in self._since_s}
+        self._pool_since_s = {pool: self._pool_since_s.get(pool, snapshot.time_s) for pool in pools}
         self._seen_s = snapshot.time_s
 
     @property
@@ -74,6 +80,14 @@ class StartTimes:
         """How long the executors of `pool` that start now have been starting, on average; 0 if there are none."""
         since_s = [since_s for (name, _), since_s in self._since_s.items() if name == pool]
         return (self._seen_s or 0.0) - sum(since_s) / len(since_s) if since_s else 0.0
+
+    def disturb(self, pool: PoolName) -> bool:
+        """Whether executors of other pools may slow down the work of `pool`: they have begun to start."""
+        return any(
+            (self._seen_s or 0.0) - since_s < _DISTURBING_S
+            for name, since_s in self._pool_since_s.items()
+            if name != pool
+        )
 
     @property
     def _recent(self) -> list[tuple[int, float]]:

@@ -55,12 +55,13 @@ def topology_plant(
     known_nodes: Sequence[NodeStatus] = (),
     budget: Budget | None = None,
     base: Snapshot | None = None,
+    source_interval_s: float = 0.0,
 ) -> Iterator[TopologyPlant]:
     """Run `topology` as `plan` says until the block ends. What the cluster has too little room for is refused.
 
     `streams` are Kafka topics for the streams between operators, which are files otherwise. `nodes` pins pools to
     nodes, by operator. `known_nodes` are those of a cluster of our own. `base` is the last snapshot of an earlier run:
-    counters continue from there.
+    counters continue from there. Sources start a batch every `source_interval_s` at most.
     """
     groups, clock, can_fuse = QueryGroups(directory.queries), WallClock(), streams is None
     with ExitStack() as ending:
@@ -90,7 +91,14 @@ def topology_plant(
         state = SparkState(pools.book, pools.placement, groups)
         kind = None if streams is None else TopicStreams(streams, directory.streams)
         runtime = Runtime(
-            topology, spark, directory, sinks=sinks, streams=kind, placement=state.placement, groups=groups
+            topology,
+            spark,
+            directory,
+            sinks=sinks,
+            streams=kind,
+            placement=state.placement,
+            groups=groups,
+            source_interval_s=source_interval_s,
         )
         reconciler = Reconciler(state, pools, Execution(pools.actuators(runtime)), pools.rules, clock, plan)
         usage = NodeUsage({n.host: n.name for n in known_nodes}, {n.host: n.cores for n in known_nodes})

@@ -37,6 +37,22 @@ def test_what_a_new_executor_has_begun_says_nothing_of_the_cost_when_it_has_fini
     assert warm.service_s == pytest.approx(0.01)
 
 
+def test_work_that_starts_of_other_pools_slowed_down_says_nothing_of_the_cost(warm):
+    """On two cores a record that cost 10 ms cost 45 ms while another pool's executors started."""
+    batch_s = warm.batch_cost_s(1)
+    dear = BatchUnderWay(elapsed_s=6.0, tasks=8, finished=4, running=2, worked_s=10.0, rows=200)
+    for turn in (10, 11, 12):
+        batch = Batch(turn, 2.0 * turn, 0.5 * turn + 3.0 * (turn - 9), 8 * turn)
+        slow = OperatorState("any", completed=200 * turn, busy_s=18.0 + 9.0 * (turn - 9), batch=batch, under_way=dear)
+        warm.update(2.0 * turn, slow, executors(1), 1, is_disturbed=True)
+    assert (warm.service_s, warm.batch_cost_s(1)) == pytest.approx((0.01, batch_s))
+    for turn in (13, 14):
+        batch = Batch(turn, 2.0 * turn, 0.5 * turn + 9.0, 8 * turn)
+        slow = OperatorState("any", completed=200 * turn, busy_s=45.0 + 9.0 * (turn - 12), batch=batch)
+        warm.update(2.0 * turn, slow, executors(1), 1)
+    assert warm.service_s == pytest.approx(0.045, rel=0.1), "what is begun and finished afterwards counts"
+
+
 def test_a_jump_in_the_batch_under_way_is_believed_though_an_executor_is_new(warm):
     under_way = BatchUnderWay(elapsed_s=3.0, tasks=8, finished=4, running=2, worked_s=10.0, rows=200)
     warm.update(20.0, state(10, 200, 2.0, under_way), executors(2), 2)

@@ -140,6 +140,23 @@ def test_counts_are_those_of_a_batch_job(inbox: Inbox, start: Start, split: Any,
     assert final_counts(runtime) == shouted(inbox.words)
 
 
+def test_a_source_waits_between_its_batches_and_is_stopped_meanwhile(
+    inbox: Inbox, start: Start, tmp_path: Path
+) -> None:
+    inbox.add(*SENTENCES)
+    inbox.add("be there")  # a file is a batch
+    first = start(word_count(inbox), source_interval_s=1e8)
+    while not first.batches("shout"):
+        assert not first.wait(0.02)
+    commits = (tmp_path / "run" / "checkpoints" / "sentences" / "commits").iterdir()
+    assert [path.name for path in commits if path.name.isdigit()] == ["0"]
+    first.stop()
+    second = start(word_count(inbox))
+    drain(second)
+    second.stop()
+    assert final_counts(second) == shouted(inbox.words)
+
+
 def test_started_again_it_goes_on_where_it_was(inbox: Inbox, start: Start, tmp_path: Path) -> None:
     inbox.add(*SENTENCES)
     first = start(word_count(inbox))

@@ -58,6 +58,7 @@ class OperatorCost:
         self._equal_batches = 0
         self._active_since_s: dict[int, float] = {}
         self._cold_at: int | None = None
+        self._disturbed_at: int | None = None
         self._starts = StartCost()
         self._moved_at: int | None = None
         self.task_limit: int | None = None
@@ -76,13 +77,19 @@ class OperatorCost:
         owners: Sequence[int] = (),
         substreams: Sequence[SubstreamState] = (),
         rate: float | None = None,
+        *,
+        is_disturbed: bool = False,
     ) -> None:
         """Learn from one more turn, in which `size` executors served and had the substreams as in `owners`, and
-        records arrived at `rate`. The first batch after a move loads state, so it shows no jump of the cost."""
+        records arrived at `rate`. The first batch after a move loads state, so it shows no jump of the cost. While
+        it `is_disturbed` by executors of other pools that start, records may seem to cost more, which is not
+        believed."""
         self.batched, self.trigger_s = state.batch is not None, state.trigger_s
         is_moved = bool(self._owners) and owners != self._owners
         self._owners, self._size = owners, size
-        self._batches.update(state.batch, size, executors)
+        if is_disturbed and self.learned_s is not None:
+            self._disturbed_at = state.completed
+        self._batches.update(state.batch, size, executors, counts=self._disturbed_at is None)
         self._fitted = self._batches.fitted() or BatchCost()
         self.shares.update(time_s, substreams)
         if self._has_cold(time_s, executors):
@@ -96,7 +103,9 @@ class OperatorCost:
                 self._learn_from_finished(time_s, state, size, rate)
             elif state.completed != self._cold_at:
                 self._cold_at, self._last, self._last_size = None, state, size
-        if self._moved_at is None or self._moved_at != state.completed:
+            if state.completed != self._disturbed_at:
+                self._disturbed_at = None
+        if self._disturbed_at is None and (self._moved_at is None or self._moved_at != state.completed):
             self._running.update(time_s, state.under_way, rate, _overhead_s(state.batch), is_keyed=bool(owners))
 
     def _has_cold(self, time_s: float, executors: Sequence[ExecutorState]) -> bool:
@@ -157,6 +166,8 @@ class OperatorCost:
         if last is None:
             return
         records, work_s = (state.completed or 0) - (last.completed or 0), (state.busy_s or 0.0) - (last.busy_s or 0.0)
+        if self._disturbed_at is not None and work_s > records * (self.learned_s or 0.0):
+            return
         if records > 0 and work_s > 0:
             self._service.add(time_s, records, work_s)
             self.learned_s = self._service.mean(time_s)

@@ -142,7 +142,14 @@ class Rheostat(Policy[RheostatOptions]):
                 if (state := snapshot.operators.get(name)) is not None:
                     owners, substreams = observation.plan.assignment.get(name, ()), snapshot.substreams_of(name)
                     self._costs[name].update(
-                        snapshot.time_s, state, pool.executors, serving, owners, substreams, rates.get(name)
+                        snapshot.time_s,
+                        state,
+                        pool.executors,
+                        serving,
+                        owners,
+                        substreams,
+                        rates.get(name),
+                        is_disturbed=self._starts.disturb(pool.name),
                     )
         self._load.costs_now(self._record_cost_s())
 

@@ -26,7 +26,7 @@ class QueryBuilder:
     """Builds the queries of one topology. A stream is opened once, even if its writer or readers are replaced later.
 
     `groupings` has, by operator, how the rows that a stateless operator reads are spread over tasks. It is looked up
-    for every batch.
+    for every batch. A source with a query of its own starts a batch every `source_interval_s` at most.
     """
 
     def __init__(
@@ -36,9 +36,10 @@ class QueryBuilder:
         kind: StreamKind,
         sinks: Mapping[str, Sink],
         placement: StagePlacement,
+        source_interval_s: float = 0.0,
     ) -> None:
         self._spark, self._directory, self._kind = spark, directory, kind
-        self._sinks, self._placement = sinks, placement
+        self._sinks, self._placement, self._source_interval_s = sinks, placement, source_interval_s
         self._frames = DataFrameBuilder(placement)
         self._streams: dict[str, DurableStream] = {}
         self._topics: dict[str, TopicSource] = {}
@@ -77,7 +78,8 @@ class QueryBuilder:
         df = self._frames.query_frame(unit, session, {name: reader.df for name, reader in readers.items()})
         sinks = {name: self._sinks.get(name) or FolderSink(self._directory.results(name)) for name in unit.results}
         stream = self._streams[unit.stream] if unit.outputs else None
-        return UnitQuery(unit, df, readers, stream, sinks, admission, self._directory.checkpoint(unit.name))
+        interval_s = 0.0 if unit.operators else self._source_interval_s
+        return UnitQuery(unit, df, readers, stream, sinks, admission, self._directory.checkpoint(unit.name), interval_s)
 
     def _reader(
         self, unit: Unit, stream: str, session: SparkSession, among: Sequence[Unit], admission: BatchAdmission

@@ -51,7 +51,8 @@ class Runtime:
 
     `sinks` takes results by operator (or `operator.output`): a function of a DataFrame and a batch number, or a path;
     by default they go to a folder under `directory`, which also says which operators share a query. `placement` decides
-    where the stages of an operator run. `groups` is kept up to date with the queries that are shared.
+    where the stages of an operator run. `groups` is kept up to date with the queries that are shared. Sources with a
+    query of their own start a batch every `source_interval_s` at most.
     """
 
     def __init__(
@@ -64,13 +65,14 @@ class Runtime:
         streams: StreamKind | None = None,
         placement: StagePlacement | None = None,
         groups: QueryGroups | None = None,
+        source_interval_s: float = 0.0,
     ) -> None:
         self.topology, self.directory = topology, directory
         self._spark = spark
         units = units_of(topology, directory.queries)
         by_result = checked_sinks(sinks or {}, units)
         kind = streams or FileStreams(self.directory.streams)
-        self._builder = QueryBuilder(spark, self.directory, kind, by_result, placement or Unplaced())
+        self._builder = QueryBuilder(spark, self.directory, kind, by_result, placement or Unplaced(), source_interval_s)
         self.groups = groups or QueryGroups()
         self._running = RunningQueries(topology, units, self.groups)
         self._replacement = QueryReplacement(

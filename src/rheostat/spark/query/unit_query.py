@@ -29,7 +29,8 @@ from rheostat.spark.streams.stream import DurableStream, StreamReader
 
 
 class UnitQuery:
-    """One query: reads its input from `readers`, computes `df`, writes it to `stream` and `sinks`."""
+    """One query: reads its input from `readers`, computes `df`, writes it to `stream` and `sinks`. A batch begins
+    `interval_s` after the one before, or when that has ended."""
 
     def __init__(
         self,
@@ -40,6 +41,7 @@ class UnitQuery:
         sinks: Mapping[str, Sink],
         admission: BatchAdmission,
         checkpoint: Path,
+        interval_s: float = 0.0,
     ) -> None:
         self.unit = unit
         self.readers = readers
@@ -51,6 +53,7 @@ class UnitQuery:
         self._stream = stream
         self._sinks = sinks
         self._admission = admission
+        self._interval_ms = round(1000 * interval_s)
         self._error: Exception | None = None
         self._is_writing = False
 
@@ -107,6 +110,7 @@ class UnitQuery:
 
     def _started(self, name: str, mode: str) -> StreamingQuery:
         writer = self._df.writeStream.queryName(name).outputMode(mode).foreachBatch(self._batch)
+        writer = writer.trigger(processingTime=f"{self._interval_ms} milliseconds")
         return writer.option("checkpointLocation", str(self.checkpoint)).start()
 
     def _batch(self, df: DataFrame, batch: int) -> None:
