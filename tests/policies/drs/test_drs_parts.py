@@ -12,9 +12,9 @@ from rheostat.policies.drs.correction import Correction, Ratio, Regression, corr
 from rheostat.policies.drs.demand import Demand
 from rheostat.policies.drs.network_variants import servable_share, with_margin, with_share
 from rheostat.policies.drs.pacing import periods_smoothed
-from rheostat.policies.drs.problems import why_not_affordable, why_not_worth_it
+from rheostat.policies.drs.problems import ScaleInDelay, why_not_affordable, why_not_worth_it
 from rheostat.policies.routes import Routes
-from rheostat.queueing import MicroBatch, Network, Station, mmk
+from rheostat.queueing import ExecutorAllocation, MicroBatch, Network, Station, mmk
 from rheostat.snapshot import OperatorState, Snapshot, StreamState
 from rheostat.topology import Operator, Source, Topology
 
@@ -202,3 +202,16 @@ def test_a_result_visits_a_loop_as_often_as_it_went_round():
     )
     visits = Routes(topology).visits({"again": 20.0, "end": 10.0})
     assert visits == pytest.approx({"again": 2.0, "end": 1.0})
+
+
+# --- the delay before executors are removed
+
+
+def test_an_operator_that_had_no_load_for_a_while_is_no_reason_to_fail():
+    a, b = Station("a", mmk(100, 50)), Station("b", mmk(100, 50))
+    delay = ScaleInDelay(10.0)
+    assert delay.needed(ExecutorAllocation(Network((a, b), 100.0), (5, 4)), 0.0) is None
+    assert delay.needed(ExecutorAllocation(Network((b,), 100.0), (6,)), 5.0) is None
+    most = delay.needed(ExecutorAllocation(Network((a, b), 100.0), (3, 3)), 10.0)
+    assert most is not None
+    assert most.by_name() == {"a": 5, "b": 6}

@@ -1,10 +1,11 @@
 """What is learned of an operator's cost, and when: an executor that is new makes finished work no evidence."""
 
+import msgspec
 import numpy as np
 import pytest
 
 from rheostat.policies.rheostat.operator_cost import OperatorCost
-from rheostat.snapshot import Batch, BatchUnderWay, ExecutorPhase, ExecutorState, OperatorState
+from rheostat.snapshot import Batch, BatchUnderWay, ExecutorPhase, ExecutorState, OperatorState, SubstreamState
 
 
 def executors(number):
@@ -59,6 +60,20 @@ def test_a_jump_in_the_batch_under_way_is_believed_though_an_executor_is_new(war
     assert warm.service_s == pytest.approx(10.0 * 8 / 5 / 200)
     warm.update(22.0, state(11, 200, 2.0), executors(2), 2)
     assert warm.service_s == pytest.approx(0.08), "the batch that had it was not learned from"
+
+
+def test_substreams_count_where_they_are_served_and_not_where_the_plan_has_them():
+    """While 12 executors start, all substreams are still on the two that serve, and one of these has three quarters."""
+    served = [SubstreamState("any", index, index // 9, arrived=0) for index in range(12)]
+    cost, planned = OperatorCost(), tuple(range(12))
+    for turn in range(6):
+        substreams = [msgspec.structs.replace(each, arrived=10 * turn) for each in served]
+        cost.update(2.0 * turn, state(turn, 120, 1.2), executors(2), 2, owners=planned, substreams=substreams)
+    assert cost.stretch(2, as_it_is=True) == pytest.approx(1.5)
+    assert cost.left_s(120, 0.0) == pytest.approx(0.9)
+    moving = [msgspec.structs.replace(each, executor=None, arrived=60) for each in served]
+    cost.update(12.0, state(6, 120, 1.2), executors(2), 2, owners=planned, substreams=moving)
+    assert cost.stretch(2, as_it_is=True) == pytest.approx(1.0), "as if they were spread evenly"
 
 
 def test_a_batch_that_loads_state_which_was_moved_shows_no_jump():

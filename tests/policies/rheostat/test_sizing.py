@@ -15,7 +15,15 @@ from rheostat.policies.rheostat.load_replay import LoadReplay
 from rheostat.policies.rheostat.operator_cost import OperatorCost
 from rheostat.policies.rheostat.sizing import Sizing
 from rheostat.sla import ExecutorBounds
-from rheostat.snapshot import Batch, BatchUnderWay, ExecutorPhase, ExecutorState, OperatorState, Snapshot
+from rheostat.snapshot import (
+    Batch,
+    BatchUnderWay,
+    ExecutorPhase,
+    ExecutorState,
+    OperatorState,
+    Snapshot,
+    SubstreamState,
+)
 
 MOST = 8
 
@@ -58,6 +66,24 @@ def test_what_records_take_in_sources_is_left_to_the_operators_of_what_the_sla_a
     slower = replace(sizing, outside_s=1.5)
     assert slower.latency_s({"a": 3}) == pytest.approx(1.5 + sizing.latency_s({"a": 3}))
     assert slower.steady(4.0) == sizing.steady(2.5) != sizing.steady(4.0)
+
+
+def test_sizes_that_relieve_no_executor_are_skipped():
+    """Of 12 substreams each executor has two with 6 executors, and one of them has two with up to 11: only 12 help."""
+    cost = OperatorCost()
+    for turn in range(6):
+        substreams = [SubstreamState("any", index, 0, arrived=10 * turn) for index in range(12)]
+        batch = Batch(turn, turn * 1.7, turn * 0.5, 12 * turn)
+        state = OperatorState("any", completed=120 * turn, busy_s=1.2 * turn, batch=batch)
+        cost.update(2.0 * turn, state, (), 1, owners=(0,) * 12, substreams=substreams)
+    sizing = sizing_of({"a": cost}, {"a": 300.0}, most=12)
+    with_few, with_all = sizing.latency_s({"a": 6}), sizing.latency_s({"a": 12})
+    assert sizing.latency_s({"a": 11}) == pytest.approx(with_few)
+    assert with_all < 0.9 * with_few
+    assert sizing.steady(with_few) == {"a": 6}
+    assert sizing.steady(0.95 * with_few) == sizing.steady(with_all) == {"a": 12}
+    rise = LoadReplay(np.array([0.0, 30.0, 60.0]), np.array([0.0, 9000.0, 36000.0]), np.array([20.0]), 300.0)
+    assert sizing.for_rises([rise], 0.9, {"a": 6}, 4.0) == {"a": 12}
 
 
 def test_executors_share_what_the_many_tasks_of_a_batch_cost_beside_their_work():

@@ -153,7 +153,8 @@ class ScaleInDelay:
             self._needed.popleft()
         if time_s - self._since_s < self._keep_s - 1e-9:
             return None
-        most = tuple(map(max, zip(*(each.executors for _, each in self._needed), strict=True)))
+        sizes = [each.by_name() for _, each in self._needed]  # an operator may have been without load before
+        most = tuple(max(each.get(name, 0) for each in sizes) for name in wanted.network.names())
         return wanted if most == wanted.executors else msgspec.structs.replace(wanted, executors=most)
 
 

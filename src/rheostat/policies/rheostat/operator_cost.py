@@ -52,6 +52,7 @@ class OperatorCost:
         self._last_size = 0
         self._variation, self._variations = 0.0, 0
         self._owners: Sequence[int] = ()
+        self._serving: Sequence[int] = ()
         self._size = 1
         self._running = BatchCostSoFar()
         self._batch_rows = 0.0
@@ -86,7 +87,7 @@ class OperatorCost:
         believed."""
         self.batched, self.trigger_s = state.batch is not None, state.trigger_s
         is_moved = bool(self._owners) and owners != self._owners
-        self._owners, self._size = owners, size
+        self._owners, self._serving, self._size = owners, _serving(substreams) or owners, size
         if is_disturbed and self.learned_s is not None:
             self._disturbed_at = state.completed
         self._batches.update(state.batch, size, executors, counts=self._disturbed_at is None)
@@ -218,7 +219,7 @@ class OperatorCost:
         """Records of the busiest executor over the mean, with an even spread of substreams, or with the present one."""
         if not self._owners:
             return 1.0
-        return self.shares.stretch(self._owners, size) if as_it_is else self.shares.balanced_stretch(size)
+        return self.shares.stretch(self._serving, size) if as_it_is else self.shares.balanced_stretch(size)
 
     def batch_cost_s(self, size: int) -> float:
         """c: what a batch costs beside its work; 0 while it is not known."""
@@ -280,6 +281,13 @@ class OperatorCost:
         for _ in range(_ITERATIONS):
             batch_s = (cost_s + by_chance * math.sqrt(batch_s)) / (1 - used)
         return batch_s
+
+
+def _serving(substreams: Sequence[SubstreamState]) -> tuple[int, ...]:
+    """The executors that have the substreams now, in their order; none while one of them moves. Those of the plan may
+    not serve yet."""
+    found = {state.index: state.executor for state in substreams if state.executor is not None}
+    return tuple(found[index] for index in range(len(substreams))) if len(found) == len(substreams) else ()
 
 
 def _overhead_s(batch: Batch | None) -> float:

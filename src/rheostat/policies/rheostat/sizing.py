@@ -23,6 +23,9 @@ _LEAST_GUESSED_GAIN = 0.1
 """The same where it has little work, and it was not seen yet that executors share what batches cost: those that start
 slow down others, and may bring nothing."""
 
+_LESS = 0.99
+"""An executor has less than before if it has less than this share of it."""
+
 _LITTLE_WORK = 0.5
 """Utilisation."""
 
@@ -124,13 +127,15 @@ class Sizing:
         return self._grown(sizes, self.latency_s, latency_s, least_gain)
 
     def _grown(self, sizes: Sizes, latency_of: Callable[[Sizes], float], limit_s: float, least_gain: float) -> Sizes:
-        """With executors added one by one where they shorten the latency most, until it is within the limit, there is
-        no room for more, or they hardly help."""
-        while (now_s := latency_of(sizes)) > limit_s and sum(sizes.values()) < self.room:
+        """With executors added where each of them shortens the latency most, until it is within the limit, there is no
+        room for more, or they hardly help."""
+        while (now_s := latency_of(sizes)) > limit_s:
+            left = self.room - sum(sizes.values())
+            larger = {pool: next_size for pool in sizes if (next_size := self._larger(pool, sizes[pool])) is not None}
             gains = {
-                pool: now_s - latency_of({**sizes, pool: size + 1})
-                for pool, size in sizes.items()
-                if size < self.most(pool)
+                pool: (now_s - latency_of({**sizes, pool: size})) / (size - sizes[pool])
+                for pool, size in larger.items()
+                if size - sizes[pool] <= left
             }
             worth = {
                 pool: gain
@@ -140,8 +145,17 @@ class Sizing:
             if not worth:
                 break
             best = max(worth, key=worth.__getitem__)
-            sizes = {**sizes, best: sizes[best] + 1}
+            sizes = {**sizes, best: larger[best]}
         return sizes
+
+    def _larger(self, pool: PoolName, size: int) -> int | None:
+        """The next size at which the busiest executor has less; None if there is none. Of 12 substreams an executor has
+        two with 6 executors, and with 11 of them as well."""
+        costs = [self.costs[name] for name in self.pools[pool].measured]
+        for larger in range(size + 1, self.most(pool) + 1):
+            if any(cost.stretch(larger) / larger < _LESS * cost.stretch(size) / size for cost in costs):
+                return larger
+        return None
 
     def _is_guess(self, pool: PoolName, size: int) -> bool:
         """Whether further executors only help if they share what batches cost, which was not seen yet."""
@@ -181,11 +195,11 @@ class Sizing:
         size, now_s = least, self._replayed_s(pool, replays, share, least)
         is_in_reach = self._replayed_s(pool, replays, share, self.most(pool)) <= latency_s
         least_gain = _LEAST_GAIN if is_in_reach else _LEAST_GAIN_OUT_OF_REACH
-        while size < self.most(pool) and now_s > latency_s:
-            next_s = self._replayed_s(pool, replays, share, size + 1)
-            if next_s > (1 - least_gain) * now_s:
+        while now_s > latency_s and (larger := self._larger(pool, size)) is not None:
+            next_s = self._replayed_s(pool, replays, share, larger)
+            if next_s > (1 - least_gain * (larger - size)) * now_s:
                 break
-            size, now_s = size + 1, next_s
+            size, now_s = larger, next_s
         return size
 
     def _replayed_s(self, pool: PoolName, replays: Sequence[LoadReplay], share: float, size: int) -> float:

@@ -67,9 +67,12 @@ class SubstreamShares:
         return self.stretch(owners, size) > 1 + _ERRORS / math.sqrt(max(each, 1.0))
 
     def stretch(self, owners: Sequence[int], size: int) -> float:
-        """The records of the busiest executor over the mean of `size` executors."""
+        """The records of the busiest executor over the mean of `size` executors. Owners of which some do not serve yet
+        tell nothing: then as if they were spread evenly."""
         if len(owners) != len(self.loads):
             return 1.0
+        if len(set(owners)) > size:
+            return self.balanced_stretch(size)
         loads: dict[int, float] = {}
         for owner, load in zip(owners, self.loads, strict=True):
             loads[owner] = loads.get(owner, 0.0) + load
