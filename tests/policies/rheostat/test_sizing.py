@@ -68,6 +68,15 @@ def test_what_records_take_in_sources_is_left_to_the_operators_of_what_the_sla_a
     assert slower.steady(4.0) == sizing.steady(2.5) != sizing.steady(4.0)
 
 
+def test_executors_that_hardly_help_are_worth_it_if_the_sla_is_kept_with_them_and_missed_without():
+    sizing = sizing_of({"a": cost_of(0.02, 2.0)}, {"a": 60.0}, most=30)
+    few, many = sizing.latency_s({"a": 10}), sizing.latency_s({"a": 30})
+    assert replace(sizing, sla_s=many).steady(0.85 * many)["a"] < 10, "out of reach"
+    sla_s = (few + many) / 2 / 0.95
+    within = replace(sizing, sla_s=sla_s).steady(0.85 * sla_s)["a"]
+    assert sizing.latency_s({"a": within}) <= 0.95 * sla_s < sizing.latency_s({"a": within - 1})
+
+
 def test_sizes_that_relieve_no_executor_are_skipped():
     """Of 12 substreams each executor has two with 6 executors, and one of them has two with up to 11: only 12 help."""
     cost = OperatorCost()

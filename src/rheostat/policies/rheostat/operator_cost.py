@@ -265,10 +265,12 @@ class OperatorCost:
 
     def batch_with_s(self, rows: Floats, executors: Floats, cost_size: int) -> Floats:
         """The durations of batches of so many rows on so many executors."""
-        each = np.maximum(rows / executors, 1.0)
-        by_chance = 1 + self._variation * np.sqrt(2 * np.log(np.maximum(executors, 1.0)) / each)
-        work_s = rows * (self.service_s or 0.0) * self.stretch(cost_size) / executors
-        return np.asarray(self.batch_cost_s(cost_size) + work_s * by_chance)
+        each = rows / executors
+        work_s = each * ((self.service_s or 0.0) * self.stretch(cost_size))
+        if self._variation:
+            by_chance = np.sqrt(2 * np.log(np.maximum(executors, 1.0)) / np.maximum(each, 1.0))
+            work_s = work_s * (1 + self._variation * by_chance)
+        return np.asarray(self.batch_cost_s(cost_size) + work_s)
 
     def _batch_of_s(self, rows: float, size: int) -> float:
         return float(self.batch_with_s(np.array(rows), np.array(float(size)), size))

@@ -32,6 +32,9 @@ _LITTLE_WORK = 0.5
 _LEAST_GAIN_OUT_OF_REACH = 0.03
 """The same where no number of executors keeps the SLA."""
 
+_BARELY = 0.95
+"""Share of the SLA's latency that is aimed at where less cannot be had."""
+
 _CHANCES = 2.0
 """Standard deviations of the mean latency over a window."""
 
@@ -75,6 +78,10 @@ class Sizing:
     outside_s: float = 0.0
     crowding_s: float = 0.0
     room: float = math.inf
+    _latencies_s: dict[tuple[PoolName, int], float] = field(default_factory=dict, init=False, repr=False)
+    _replayed: dict[tuple[PoolName, int, float], tuple[Sequence[LoadReplay], float]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def with_more(self, factor: float) -> "Sizing":
         """The same with a load that is higher by this factor."""
@@ -103,9 +110,12 @@ class Sizing:
         return sum(self._latency_s(pool, sizes) for pool in self.pools)
 
     def _latency_s(self, pool: PoolName, sizes: Mapping[PoolName, int]) -> float:
-        return self.correction * sum(
-            self.costs[name].latency_s(self.rates[name], sizes[pool]) for name in self.pools[pool].measured
-        )
+        known = pool, sizes[pool]
+        if known not in self._latencies_s:
+            self._latencies_s[known] = self.correction * sum(
+                self.costs[name].latency_s(self.rates[name], sizes[pool]) for name in self.pools[pool].measured
+            )
+        return self._latencies_s[known]
 
     def left(self, latency_s: float) -> Sizes:
         """Those of `steady` that also keep the SLA when more arrives than usual, by chance."""
@@ -120,11 +130,19 @@ class Sizing:
         return self.latency_s(sizes) + self.correction * _CHANCES * math.hypot(*chances_s)
 
     def steady(self, latency_s: float) -> Sizes:
-        """The fewest executors that keep `latency_s` in the long run, or come as near to it as the bounds allow."""
+        """The fewest executors that keep `latency_s` in the long run, or come as near to it as the bounds allow, or
+        barely keep the SLA if that takes many that hardly help."""
         is_in_reach = self.latency_s({pool: self.most(pool) for pool in self.pools}) <= latency_s
         least_gain = _LEAST_GAIN if is_in_reach else _LEAST_GAIN_OUT_OF_REACH
         sizes = {pool: self._not_overloaded(pool) for pool in self.pools}
-        return self._grown(sizes, self.latency_s, latency_s, least_gain)
+        sizes, barely_s = (
+            self._grown(sizes, self.latency_s, latency_s, least_gain),
+            max(latency_s, _BARELY * self.sla_s),
+        )
+        if is_in_reach or self.latency_s(sizes) <= barely_s:
+            return sizes
+        more = self._grown(sizes, self.latency_s, barely_s, 0.0)
+        return more if self.latency_s(more) <= barely_s else sizes
 
     def _grown(self, sizes: Sizes, latency_of: Callable[[Sizes], float], limit_s: float, least_gain: float) -> Sizes:
         """With executors added where each of them shortens the latency most, until it is within the limit, there is no
@@ -193,6 +211,8 @@ class Sizing:
         self, pool: PoolName, replays: Sequence[LoadReplay], share: float, least: int, latency_s: float
     ) -> int:
         size, now_s = least, self._replayed_s(pool, replays, share, least)
+        if now_s <= latency_s:
+            return size
         is_in_reach = self._replayed_s(pool, replays, share, self.most(pool)) <= latency_s
         least_gain = _LEAST_GAIN if is_in_reach else _LEAST_GAIN_OUT_OF_REACH
         while now_s > latency_s and (larger := self._larger(pool, size)) is not None:
@@ -205,14 +225,18 @@ class Sizing:
     def _replayed_s(self, pool: PoolName, replays: Sequence[LoadReplay], share: float, size: int) -> float:
         """With the warm standbys, which serve almost at once when the load rises."""
         serving = min(size + self.pools[pool].standby, max(size, self.most(pool)))
-        return self.correction * max(
-            sum(
-                replay.latency_s(self.costs[name], self.rates[name], serving, self.start_s, self.window_s, share)
-                for name in self.pools[pool].measured
-                if self.rates[name] > 0
+        of, latency_s = self._replayed.get((pool, serving, share), ((), 0.0))
+        if of is not replays:
+            latency_s = self.correction * max(
+                sum(
+                    replay.latency_s(self.costs[name], self.rates[name], serving, self.start_s, self.window_s, share)
+                    for name in self.pools[pool].measured
+                    if self.rates[name] > 0
+                )
+                for replay in replays
             )
-            for replay in replays
-        )
+            self._replayed[pool, serving, share] = replays, latency_s
+        return latency_s
 
     def for_backlog(self, pool: PoolName, snapshot: Snapshot, least: int) -> int:
         """As many as are worth it to drain the backlog, where the load needs `least`; the present size if no more are,
