@@ -78,9 +78,9 @@ class Sizing:
     outside_s: float = 0.0
     crowding_s: float = 0.0
     room: float = math.inf
-    _latencies_s: dict[tuple[PoolName, int], float] = field(default_factory=dict, init=False, repr=False)
+    _latencies_s: dict[tuple[PoolName, int], float] = field(default_factory=dict, init=False, repr=False, compare=False)
     _replayed: dict[tuple[PoolName, int, float], tuple[Sequence[LoadReplay], float]] = field(
-        default_factory=dict, init=False, repr=False
+        default_factory=dict, init=False, repr=False, compare=False
     )
 
     def with_more(self, factor: float) -> "Sizing":
@@ -134,11 +134,9 @@ class Sizing:
         barely keep the SLA if that takes many that hardly help."""
         is_in_reach = self.latency_s({pool: self.most(pool) for pool in self.pools}) <= latency_s
         least_gain = _LEAST_GAIN if is_in_reach else _LEAST_GAIN_OUT_OF_REACH
-        sizes = {pool: self._not_overloaded(pool) for pool in self.pools}
-        sizes, barely_s = (
-            self._grown(sizes, self.latency_s, latency_s, least_gain),
-            max(latency_s, _BARELY * self.sla_s),
-        )
+        fewest = {pool: self._not_overloaded(pool) for pool in self.pools}
+        sizes = self._grown(fewest, self.latency_s, latency_s, least_gain)
+        barely_s = max(latency_s, _BARELY * self.sla_s)
         if is_in_reach or self.latency_s(sizes) <= barely_s:
             return sizes
         more = self._grown(sizes, self.latency_s, barely_s, 0.0)
