@@ -16,6 +16,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="the page is not 
 expect = playwright.expect
 expect.set_options(timeout=30_000)
 
+TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="the page is not tried: no Chromium (apt-get install chromium)"
@@ -146,6 +148,38 @@ def test_the_cursor_moves_by_keys(tab: Tab, recorded: Path) -> None:
         expect(page.locator("#moment")).to_contain_text("as of 0:00")
         page.keyboard.press("End")
         page.keyboard.press("Enter")
+        expect(page.locator("#moment")).to_contain_text("as of 1:00")
+    assert tab.errors == []
+
+
+def test_nothing_is_shown_before_the_curves_have_arrived(tab: Tab, recorded: Path) -> None:
+    held = []
+    tab.page.route("**/api/timeline?*", lambda route: held.append(route))
+    with Journal(recorded, read_only=True) as journal, Dashboard(journal, "127.0.0.1:0", recorded=True) as dashboard:
+        with tab.page.expect_response("**/api/state?*"):
+            tab.page.goto(dashboard.url)
+        tab.page.evaluate(TWO_FRAMES)
+        expect(tab.page.locator("body")).to_have_attribute("data-state", "loading")
+        held[0].continue_()
+        expect(tab.page.locator("body")).to_have_attribute("data-state", "finished")
+    assert tab.errors == []
+
+
+def test_a_late_answer_about_another_moment_is_dropped(tab: Tab, recorded: Path) -> None:
+    with Journal(recorded, read_only=True) as journal, Dashboard(journal, "127.0.0.1:0", recorded=True) as dashboard:
+        page = tab.open(dashboard.url, "finished")
+        held = []
+        page.route("**/api/state?at=*", lambda route: held.append(route), times=1)
+        page.locator("#charts").focus()
+        page.keyboard.press("Home")
+        with page.expect_request("**/api/state?at=*"):
+            page.keyboard.press("Enter")
+        page.keyboard.press("End")
+        page.keyboard.press("Enter")
+        expect(page.locator("#moment")).to_contain_text("as of 1:00")
+        with page.expect_response("**/api/state?at=*"):
+            held[0].continue_()
+        page.evaluate(TWO_FRAMES)
         expect(page.locator("#moment")).to_contain_text("as of 1:00")
     assert tab.errors == []
 

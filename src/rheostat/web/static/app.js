@@ -35,7 +35,7 @@ async function open() {
   page.lastPoint = run.totals.last_s ?? -Infinity;
   picture.setRun(run);
   decisions.setRun(run);
-  await Promise.all([load(), decisions.load(), showMoment(page.moment)]);
+  await Promise.all([load(), decisions.load(), loadState()]);
   draw();
 }
 
@@ -91,14 +91,22 @@ function directions(newestFirst) {
   }).reverse();
 }
 
+// The state at the moment that is shown; an answer about another moment comes too late and is dropped.
+async function loadState() {
+  const moment = page.moment;
+  try {
+    const state = await ask("api/state", { at: moment });
+    if (page.moment !== moment) return;
+    page.state = state;
+    if (page.chosen) await detail();
+  } catch (error) { notify(error.message); }
+}
+
 // Show another moment than the present one; null goes back to now.
 async function showMoment(time_s) {
   page.moment = time_s;
   charts.pinned = time_s;
-  try {
-    page.state = await ask("api/state", { at: time_s });
-    if (page.chosen) await detail();
-  } catch (error) { notify(error.message); }
+  await loadState();
   draw();
 }
 
@@ -114,10 +122,10 @@ async function choose(name) {
 }
 
 async function detail() {
-  const name = page.chosen;
+  const name = page.chosen, moment = page.moment;
   try {
-    const found = await ask("api/operator", { name, at: page.moment });
-    if (found && page.chosen === name && !byId("operator").contains(editing())) {
+    const found = await ask("api/operator", { name, at: moment });
+    if (found && page.chosen === name && page.moment === moment && !byId("operator").contains(editing())) {
       panel.draw(found, page.run.parts.find((part) => part.name === name), mayAsk());
     }
   } catch (error) { notify(error.message); }
