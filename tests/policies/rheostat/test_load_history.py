@@ -45,6 +45,28 @@ def test_a_rise_that_goes_on_is_expected_to_go_on_and_an_even_load_to_stay():
     assert max(history_of([300.0 + 12 * turn for turn in range(n)]).by_trend(12.0) for n in (28, 29, 30)) > 660
 
 
+def test_a_rise_is_expected_to_go_on_as_far_as_rises_went_before():
+    calm, begun = [50.0] * 12, [50.0 + 8 * turn for turn in range(8)]
+    go_on, end = [*begun, *np.arange(114.0, 250.0, 8.0), *[250.0] * 16], [*begun, *[50.0] * 33]
+    unknown, trusted, doubted = (
+        history_of([*before * 8, *calm, *begun]).by_trend(30.0) for before in (calm, [*calm, *go_on], [*calm, *end])
+    )
+    assert unknown > 200.0
+    assert trusted == pytest.approx(unknown, rel=0.15)
+    assert doubted < 0.6 * unknown
+
+
+@pytest.mark.parametrize("rate", [0.0, 20.0])
+def test_a_clock_that_was_set_back_begins_a_new_history(rate):
+    history = history_of([50.0] * 40)
+    history.add(10.0, PERIOD_S, rate)
+    assert history.rate == (rate or None)
+    for turn in range(6, 20):
+        history.add(turn * PERIOD_S, PERIOD_S, 20.0)
+    assert history.rate == pytest.approx(20.0, rel=0.1)
+    assert history.replays(10.0)
+
+
 @pytest.mark.parametrize("within", [25.0, 32.0, 44.0, 50.0])
 def test_a_jump_of_an_even_load_is_not_expected_to_go_on(within):
     """It comes within a turn, so that it is seen in two steps; as far as looked back, the turns before are in it."""

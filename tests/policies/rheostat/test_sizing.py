@@ -189,6 +189,12 @@ def test_what_came_at_a_lower_level_is_replayed_as_if_it_had_come_at_this_one(fi
         assert times_s[0] == pytest.approx(times_s[1])
 
 
+@pytest.mark.parametrize("fixed_s", [0.5, None])
+def test_what_too_few_executors_take_is_without_bound_also_after_moments_without_a_record(fixed_s):
+    silent = LoadReplay(np.array([0.0, 100.0]), np.array([0.0, 0.0]), np.array([10.0, 20.0]), 90.0)
+    assert silent.latency_s(cost_of(0.02, fixed_s), 90.0, 1, 9.0, 30.0, 0.9) == math.inf
+
+
 def test_a_rise_that_came_once_is_not_expected_again_after_a_while():
     sizing, twice = sizing_of({"work": cost_of(0.02, 0.5)}, {"work": 90.0}, most=20), replay_of(4.0)
     once = LoadReplay(twice.times_s, twice.arrived, np.arange(10.0, 60.0, 2.0), twice.rate)

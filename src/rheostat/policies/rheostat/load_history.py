@@ -42,6 +42,15 @@ _UNSEEN_S = 30.0
 _ERRORS = 3.0
 """Standard errors by which a rate may be wrong."""
 
+_STEEPEST = 3.0
+"""Times the present rate to which a trend may lead."""
+
+_LEAST_RISE = 0.05
+"""Share of the rate by which a trend has to raise the mean of the time after it to be judged by what came."""
+
+_SUPPOSED_RISES = 3.0
+"""Before anything is known: as if trends had foretold rises of this many times the rate in all, and they had come."""
+
 _SEASON_EVERY = 8
 """Turns from one search for a season to the next."""
 
@@ -66,10 +75,11 @@ class Arrivals(NamedTuple):
 
 
 class _Moment(NamedTuple):
-    """The rate, its usual level by then, and what a record costs in all operators; 0 while that is unknown."""
+    """The rate, its trend, its usual level by then, and what a record costs in all operators; 0 while unknown."""
 
     time_s: float
     rate: float
+    trend: float
     level: float
     cost_s: float
 
@@ -114,9 +124,7 @@ class LoadHistory:
         if rate is None or interval_s <= 0:
             return
         if self._past and time_s < self._past[-1].time_s:
-            self._past.clear()
-            self._counted.clear()
-            self._usual = self._until_s = None
+            self._begin_anew()
         new_s = interval_s if until_s is None or self._until_s is None else until_s - self._until_s
         self._until_s = until_s
         if new_s > 0:
@@ -128,13 +136,22 @@ class LoadHistory:
         if self._estimate is None:
             return
         self.rate = max(self._estimate.mean, self._estimate.at(time_s))
-        self._past.append(_Moment(time_s, self.rate, self._level(time_s, self.rate), self._cost_s))
+        level = self._level(time_s, self.rate)
+        self._past.append(_Moment(time_s, self.rate, self._estimate.trend, level, self._cost_s))
         for remembered in (self._past, self._counted):
             while remembered[0].time_s < time_s - _REMEMBERED_S:
                 remembered.popleft()
         self._turns += 1
         if self._turns % _SEASON_EVERY == 0:
             self._season = self._found_season()
+
+    def _begin_anew(self) -> None:
+        """The clock was set back: nothing that was seen is at a known time any more."""
+        self._mean = ConsistentMean()
+        self._past.clear()
+        self._counted.clear()
+        self._pending_s, self._season = 0.0, 1
+        self._until_s = self._usual = self._estimate = self.rate = None
 
     def _level(self, time_s: float, rate: float) -> float:
         """The rate around which the load varies, when it is `rate` now."""
@@ -182,10 +199,24 @@ class LoadHistory:
         return _ERRORS / math.sqrt(max(1.0, self._estimate.mean * self._estimate.weight)) if self._estimate else 1.0
 
     def by_trend(self, horizon_s: float) -> float:
-        """The rate after `horizon_s` if a rise that there is goes on, but no more than three times the present one."""
+        """The rate after `horizon_s` if a rise that there is goes on as far as rises did before, but no more than three
+        times the present one."""
         if self._estimate is None or self.rate is None:
             return 0.0
-        return min(max(self.rate, self._estimate.at(self._past[-1].time_s + horizon_s)), 3 * self.rate)
+        risen = min(self._estimate.at(self._past[-1].time_s + horizon_s), _STEEPEST * self.rate)
+        return self.rate + (risen - self.rate) * self._share_that_came(horizon_s) if risen > self.rate else self.rate
+
+    def _share_that_came(self, horizon_s: float) -> float:
+        """Of the rises that trends foretold for the `horizon_s` after them: of a load that is erratic few come."""
+        times_s, rates, trends = np.array([(each.time_s, each.rate, each.trend) for each in self._past]).T
+        foretold = np.minimum(trends * horizon_s, (_STEEPEST - 1) * rates) / 2
+        is_over = (times_s <= times_s[-1] - horizon_s) & (times_s >= self._counted[0].time_s)
+        risen = np.flatnonzero(is_over & (foretold > _LEAST_RISE * rates))
+        came = self._entered(times_s[risen], horizon_s) / horizon_s - rates[risen]
+        share = (_SUPPOSED_RISES + np.sum(came / rates[risen])) / (
+            _SUPPOSED_RISES + np.sum(foretold[risen] / rates[risen])
+        )
+        return float(np.clip(share, 0.0, 1.0))
 
     def forecast(self, horizon_s: float) -> float | None:
         """The highest rate within `horizon_s`, as it was a season before; None without seasons."""

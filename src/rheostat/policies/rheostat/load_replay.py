@@ -97,10 +97,12 @@ class LoadReplay:
     ) -> Floats:
         """Work that waits, step by step."""
         begin_s = now_s = self.moments_s
+        base_s, waiting_s = cost.latency_s(rate, size), np.zeros(len(begin_s))
+        if math.isinf(base_s):
+            return np.full(len(begin_s), math.inf)
         before = self._arrived_at(begin_s)
         later = self._later_size(cost, factor, size, start_s, before)
         record_s = (cost.service_s or 0.0) * cost.stretch(size)
-        base_s, waiting_s = cost.latency_s(rate, size), np.zeros(len(begin_s))
         total_s, records = np.zeros(len(begin_s)), np.full(len(begin_s), 1e-9)
         for _ in range(math.ceil(window_s / _STEP_S)):
             now_s = now_s + _STEP_S
