@@ -162,6 +162,15 @@ def test_what_does_not_come_again_is_no_season():
     assert history_of([50.0] * 100 + [300.0] * 20 + [50.0] * 100).forecast(12.0) is None
 
 
+def test_chance_at_a_constant_load_is_no_season():
+    for seed in range(8):
+        history = LoadHistory()
+        for turn, count in enumerate(np.random.default_rng(seed).poisson(130, 300), 1):
+            history.costs_now(0.01)
+            history.add(turn * PERIOD_S, PERIOD_S, count / 5.0)
+            assert history.forecast(12.0) is None, f"seed {seed}, turn {turn}"
+
+
 def test_a_season_of_what_a_record_costs_is_one_of_the_load():
     season = [1.0] * 70 + [6.0] * 20
     factors = season * 3 + [1.0] * 65

@@ -307,11 +307,13 @@ class LoadHistory:
         return max(1, math.ceil(horizon_s * (len(self._past) - 1) / passed_s)) if passed_s > 0 else 1
 
     def _found_season(self) -> int:
-        """In turns; 1 if there is none, or if the season before the last one tells too little about it."""
+        """In turns; 1 if there is none, if the season before the last one tells too little about it, or if the load varies
+        too little to tell a season from chance."""
         work = np.array([each.work for each in self._past])
         season = season_of(work) if len(work) > 2 * _ENOUGH and work.max() > 0 else 1
         if season < _SHORTEST_SEASON or 2 * season > len(work):
             return 1
-        errors = np.abs(work[-season:] - work[-2 * season : -season]) / np.maximum(work[-season:], work.mean() / 10)
+        before, last = work[-2 * season : -season], work[-season:]
+        errors = np.abs(last - before) / np.maximum(last, work.mean() / 10)
         is_close = np.median(errors) <= _SEASON_ERROR and np.quantile(errors, 0.9) <= 3 * _SEASON_ERROR
-        return season if is_close else 1
+        return season if is_close and np.ptp(last) > 2 * _SEASON_ERROR * last.mean() else 1
