@@ -31,6 +31,15 @@ def test_an_even_rate_is_averaged_over_a_long_time():
     assert deviation < 3 * math.sqrt(100.0 / 120)  # changes seen by chance shorten the time
 
 
+def test_chance_is_no_trend_although_the_counts_before_are_alike():
+    """Where they are by chance, it seems that records come evenly, and that a deviation means something."""
+    rng, mean, expected = np.random.default_rng(1), ConsistentMean(), []
+    for turn, count in enumerate([*rng.poisson(48, 500), *[48] * 70, 56, 58, 60, 62, 64], 1):
+        mean.add(2.0 * turn, 2.0, float(count))
+        expected.append(mean.estimate(2.0 * turn).at(2.0 * turn + 12.0))
+    assert max(expected[-5:]) < 1.1 * 24.0
+
+
 @pytest.mark.parametrize("after", [300.0, 40.0])
 def test_a_jump_is_followed_within_two_turns(after):
     estimates = []

@@ -136,7 +136,7 @@ def test_before_enough_was_seen_the_load_may_double_and_later_it_is_as_seen():
     before, then, after = np.interp([rise_s - 20.0, rise_s, rise_s + 20.0], new.times_s, new.arrived)
     assert (then - before, after - then) == pytest.approx((80.0 * 20, 160.0 * 20))
     shares = [
-        r.supposed / len(r.moments_s) for n in (150, 290, 600, 1500) for r in history_of([80.0] * n).replays(20.0)
+        r.supposed / len(r.moments_s) for n in (150, 230, 600, 1500) for r in history_of([80.0] * n).replays(20.0)
     ]
     assert shares[0] > shares[1] > 0.05 > shares[2] > shares[3] >= 0.0
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -41,6 +41,12 @@ _ENOUGH = 8
 _MEDIAN_OF_SQUARES = 0.455
 """Of a normal variable with variance 1."""
 
+_MEDIAN_ERROR = 2.33
+"""Standard error of that median, as a share of it, times the root of the number of squares."""
+
+_REMEMBERED = 600
+"""Differences between two samples that tell whether records come evenly: a few of them are alike by chance, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -70,12 +76,15 @@ class ConsistentMean:
 
     def __init__(self, *, noise: float = 1.0, relative: bool = False) -> None:
         self._least_noise, self._relative = noise, relative
-        self._samples: deque[tuple[float, float, float]] = deque()
+        self._samples: deque[Sample] = deque()
+        self._squares: deque[float] = deque(maxlen=_REMEMBERED)
 
     def add(self, time_s: float, weight: float, total: float) -> None:
         """What was counted since the sample before."""
         if self._samples and time_s < self._samples[-1][0]:
             self._samples.clear()
+        if len(self._samples) > 1:
+            self._squares += self._squared([self._samples[-2], self._samples[-1]])
         self._samples.append((time_s, weight, total))
         while self._samples[0][0] < time_s - _LONGEST_S:
             self._samples.popleft()
@@ -92,7 +101,7 @@ class ConsistentMean:
 
     def estimate(self, now_s: float) -> Estimate | None:
         """None without a sample that has a weight."""
-        measured = self._noise()
+        measured = self._noise(self._squared(self._samples))
         noise = max(self._least_noise, measured)
         samples = [each for each in list(self._samples)[-self._consistent(now_s, noise) :] if each[1] > 0]
         if not samples:
@@ -100,7 +109,8 @@ class ConsistentMean:
         if self._relative:
             return self._steady(LineFit.of(samples))
         samples = [(time_s - weight / 2, weight, total) for time_s, weight, total in samples]
-        noise = max(_LEAST_TREND_NOISE, measured)
+        usual = self._noise(self._squares) * (1 + _MEDIAN_ERROR / math.sqrt(max(1, len(self._squares))))
+        noise = max(_LEAST_TREND_NOISE, measured, min(self._least_noise, usual))
         while first := _changed_at(samples, noise):
             samples = samples[first:]
         line = LineFit.of(samples)
@@ -132,15 +142,18 @@ class ConsistentMean:
                 older_weight, older_total = older_weight + sample_weight, older_total + sample_total
         return max(1, taken)
 
-    def _noise(self) -> float:
+    def _noise(self, squares: Sequence[float]) -> float:
         """How much samples differ from one to the next, by the median, which a few jumps do not change."""
-        squares = [
+        return median(squares) / _MEDIAN_OF_SQUARES if len(squares) >= _ENOUGH else self._least_noise
+
+    def _squared(self, samples: Iterable[Sample]) -> list[float]:
+        """Differences from one sample to the next: squares, as shares of their variance without noise."""
+        return [
             (total / weight - before / weight_before) ** 2
             / self._variance(1.0, (total + before) / (weight + weight_before), weight, weight_before)
-            for (_, weight_before, before), (_, weight, total) in pairwise(self._samples)
+            for (_, weight_before, before), (_, weight, total) in pairwise(samples)
             if weight > 0 and weight_before > 0 and total + before > 0
         ]
-        return median(squares) / _MEDIAN_OF_SQUARES if len(squares) >= _ENOUGH else self._least_noise
 
     def _differ(self, weight: float, total: float, older_weight: float, older_total: float, noise: float) -> bool:
         if self._relative and total > 0 and older_total > 0:

@@ -36,7 +36,7 @@ _MOST_MOMENTS = 120
 _UNSEEN_RISE = 2.0
 """Times its median to which the load may rise, although nothing like that was seen."""
 
-_UNSEEN_S = 30.0
+_UNSEEN_S = 25.0
 """The share of moments at which it does so is this time over the time since the load is observed."""
 
 _ERRORS = 3.0
@@ -307,8 +307,8 @@ class LoadHistory:
         return max(1, math.ceil(horizon_s * (len(self._past) - 1) / passed_s)) if passed_s > 0 else 1
 
     def _found_season(self) -> int:
-        """In turns; 1 if there is none, if the season before the last one tells too little about it, or if the load varies
-        too little to tell a season from chance."""
+        """In turns; 1 if there is none, if the season before the last one tells too little about it, or if the load
+        varies too little to tell a season from chance."""
         work = np.array([each.work for each in self._past])
         season = season_of(work) if len(work) > 2 * _ENOUGH and work.max() > 0 else 1
         if season < _SHORTEST_SEASON or 2 * season > len(work):
