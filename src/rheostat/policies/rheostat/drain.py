@@ -99,17 +99,16 @@ def _in_batches(cost: OperatorCost, backlog: Backlog, executors: Executors) -> t
 
 
 def _record_by_record(cost: OperatorCost, backlog: Backlog, executors: Executors) -> tuple[Floats, Floats, Floats]:
-    """The same second by second: all that waits is shared by all that serve."""
+    """The same second by second: all that waits is shared by all that serve. Work that waits is a walk that cannot go
+    below 0 (Lindley's recursion)."""
     now_s = np.arange(0.0, _HORIZON_S, _STEP_S)
-    since_s, sizes = np.array(executors).T
-    serving = sizes[np.searchsorted(since_s, now_s, side="right") - 1]
+    since_s, _ = np.array(executors).T
+    capacities = np.array([size / cost.stretch(math.ceil(size)) for _, size in executors])
+    capacity = capacities[np.searchsorted(since_s, now_s, side="right") - 1]
     record_s = cost.service_s or 0.0
-    waiting_s, rows, latencies_s = backlog.waiting * record_s, [], []
-    for size in serving:
-        capacity = size / cost.stretch(math.ceil(size))
-        work_s = waiting_s + backlog.rate * record_s * _STEP_S
-        done_s = min(work_s, capacity * _STEP_S)
-        waiting_s = work_s - done_s
-        rows.append(done_s / record_s if record_s > 0 else 0.0)
-        latencies_s.append(record_s + waiting_s / capacity)
-    return now_s + _STEP_S, np.array(rows), np.array(latencies_s)
+    before_s, arriving_s = backlog.waiting * record_s, backlog.rate * record_s * _STEP_S
+    walk_s = before_s + np.cumsum(arriving_s - capacity * _STEP_S)
+    waiting_s = walk_s - np.minimum(0.0, np.minimum.accumulate(walk_s))
+    done_s = arriving_s - np.diff(waiting_s, prepend=before_s)
+    rows = done_s / record_s if record_s > 0 else np.zeros(len(now_s))
+    return now_s + _STEP_S, rows, record_s + waiting_s / capacity

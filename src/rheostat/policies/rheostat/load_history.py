@@ -210,7 +210,7 @@ class LoadHistory:
         """Of the rises that trends foretold for the `horizon_s` after them: of a load that is erratic few come."""
         times_s, rates, trends = np.array([(each.time_s, each.rate, each.trend) for each in self._past]).T
         foretold = np.minimum(trends * horizon_s, (_STEEPEST - 1) * rates) / 2
-        is_over = (times_s <= times_s[-1] - horizon_s) & (times_s >= self._counted[0].time_s)
+        is_over = (times_s <= self._counted[-1].time_s - horizon_s) & (times_s >= self._counted[0].time_s)
         risen = np.flatnonzero(is_over & (foretold > _LEAST_RISE * rates))
         came = self._entered(times_s[risen], horizon_s) / horizon_s - rates[risen]
         share = (_SUPPOSED_RISES + np.sum(came / rates[risen])) / (
