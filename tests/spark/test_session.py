@@ -9,7 +9,7 @@ from rheostat.spark.act.actuators.dynamic_allocation import stop_dynamic_allocat
 from rheostat.spark.cluster.address import ClusterAddress
 from rheostat.spark.install import jvm_helpers as helpers
 from rheostat.spark.install.jvm_extras import JvmExtras
-from rheostat.spark.session import build_session, default_settings
+from rheostat.spark.session import build_session, default_settings, drop_unused_defaults
 
 pytestmark = pytest.mark.spark
 
@@ -80,6 +80,25 @@ def test_the_settings_reach_the_running_application(spark, cluster):
     assert conf.get("spark.locality.wait.process") == "60s"
     assert conf.get("spark.master") == cluster.master_url
     assert spark.conf.get("spark.sql.streaming.stateStore.providerClass").endswith("RocksDBStateStoreProvider")
+
+
+def test_executors_are_not_sent_the_defaults_of_yarn_and_mapreduce(spark):
+    configuration = spark.sparkContext._jsc.hadoopConfiguration()
+    assert configuration.get("yarn.resourcemanager.address") is None
+    assert configuration.get("mapreduce.framework.name") is None
+    assert configuration.get("fs.defaultFS") == "file:///"
+    fresh = spark._jvm.org.apache.hadoop.mapred.JobConf()
+    assert configuration.size() < fresh.size() / 2
+
+
+def test_what_the_user_set_of_yarn_and_mapreduce_stays(spark):
+    configuration = spark.sparkContext._jsc.hadoopConfiguration()
+    configuration.set("mapreduce.job.queuename", "mine")
+    try:
+        drop_unused_defaults(spark)
+        assert configuration.get("mapreduce.job.queuename") == "mine"
+    finally:
+        configuration.unset("mapreduce.job.queuename")
 
 
 def test_stopping_sparks_own_allocation_is_told_apart_from_having_none():

@@ -1,11 +1,14 @@
 """Spark session: set up for elastic streaming, with defaults that the user's own settings override."""
 
+import json
 import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from py4j.java_gateway import JVMView
 from py4j.protocol import Py4JError
@@ -69,6 +72,14 @@ _SMALL_EXECUTORS = {"spark.executor.cores": "1"}
 """On a standalone cluster an executor without a number of cores takes all those of its worker: the first one, for the
 sources, would leave none for the pools."""
 
+_UNUSED_DEFAULTS = ("yarn-default.xml", "mapred-default.xml")
+_WITH_DEFAULTS = (
+    "org.apache.hadoop.hdfs.HdfsConfiguration",
+    "org.apache.hadoop.yarn.conf.YarnConfiguration",
+    "org.apache.hadoop.mapred.JobConf",
+)
+"""When one of these is loaded for the first time, all configurations read all defaults again."""
+
 _LOOPBACK = {
     "spark.driver.host": MASTER_HOST,
     "spark.driver.bindAddress": MASTER_HOST,
@@ -118,7 +129,10 @@ def build_session(
     extras = _usable(extras, jvm)
     for key, value in default_settings(dict(conf.getAll()), address, extras).items():
         conf.set(key, value)
-    return _start(conf.setAppName(app_name))
+    session = _start(conf.setAppName(app_name))
+    if not conf.get("spark.master", "").startswith("yarn"):
+        drop_unused_defaults(session)
+    return session
 
 
 def _master_url(master: str | None, address: ClusterAddress | None, given: Mapping[str, str]) -> str | None:
@@ -197,6 +211,21 @@ def _start(conf: SparkConf) -> SparkSession:
     except Py4JError as error:
         reason = cause_in(str(getattr(error, "java_exception", error)))
         raise PlantError(f"cannot start a Spark session on {conf.get('spark.master')}: {reason}") from error
+
+
+def drop_unused_defaults(session: SparkSession) -> None:
+    """Take the defaults of YARN and MapReduce, two thirds of all, out of the Hadoop configuration: Spark sends it to
+    executors with every scan, write and state of a batch. What reads them has the same defaults in its code."""
+    jvm: Any = session.sparkContext._jvm
+    configuration: Any = session.sparkContext._jsc.hadoopConfiguration()
+    for name in _WITH_DEFAULTS:
+        with suppress(Py4JError):  # where Spark has a Hadoop without it
+            jvm.java.lang.Class.forName(name)
+    written = jvm.java.io.StringWriter()
+    configuration.dumpConfiguration(configuration, written)
+    for entry in json.loads(written.toString())["properties"]:
+        if entry["resource"] in _UNUSED_DEFAULTS:
+            configuration.unset(entry["key"])
 
 
 def _early_defaults(extras: JvmExtras) -> dict[str, str]:

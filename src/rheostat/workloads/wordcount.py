@@ -19,12 +19,18 @@ from rheostat.workloads.intake import checked, json_records
 SCHEMA = "entered timestamp, text string"
 
 
-def word_count(folder: Path, *, cost_s: float = 0.0, substreams: int = 8, words: int = 5) -> Topology:
-    """Split sentences from JSON files in `folder` and count their words; each sentence takes `cost_s` longer."""
+def word_count(
+    folder: Path, *, cost_s: float = 0.0, substreams: int = 8, words: int = 5, keep_files: bool = True
+) -> Topology:
+    """Split sentences from JSON files in `folder` and count their words; each sentence takes `cost_s` longer.
+
+    Spark lists all files of the folder for every batch, so it may not grow for long: without `keep_files` those of
+    committed batches are deleted.
+    """
     return Topology(
         "word count",
         [
-            Source("sentences", reader=_reader(folder)),
+            Source("sentences", reader=_reader(folder, "off" if keep_files else "delete")),
             Operator("split", _split(cost_s), inputs="sentences", selectivity=words),
             Operator("count", count_words, inputs="split", key="word", substreams=substreams),
         ],
@@ -49,10 +55,10 @@ def count_words(words: DataFrame) -> DataFrame:
     return words.groupBy("word").count()
 
 
-def _reader(folder: Path) -> Callable[[SparkSession], DataFrame]:
+def _reader(folder: Path, clean: str) -> Callable[[SparkSession], DataFrame]:
     @entered_at("entered")
     def read(spark: SparkSession) -> DataFrame:
-        return spark.readStream.schema(SCHEMA).json(str(folder))
+        return spark.readStream.schema(SCHEMA).option("cleanSource", clean).json(str(folder))
 
     return read
 

@@ -55,6 +55,16 @@ def test_rows_that_are_not_known_are_those_that_arrived_while_the_batch_before_r
     assert so_far.at_least_s(0.01) == pytest.approx(25.0 / (50 * 5))
 
 
+def test_rows_that_are_not_known_may_have_come_all_at_once():
+    so_far = BatchCostSoFar()
+    so_far.update(9.0, BatchUnderWay(1.0, 2, 0, 2, 1.0), 50.0, queued=50, is_keyed=False)
+    # The second batch begins half a second after the first, with what the operator before sent in two seconds.
+    so_far.update(9.5, BatchUnderWay(1.0, 2, 0, 2, 2.0), 50.0, queued=150, is_keyed=False)
+    assert so_far.at_least_s(0.02) == 0.02
+    so_far.update(14.5, BatchUnderWay(6.0, 2, 0, 2, 12.0), 50.0, queued=400, is_keyed=False)
+    assert so_far.at_least_s(0.02) == pytest.approx(12.0 / 100)
+
+
 def test_a_jump_is_believed_until_it_was_learned_or_a_later_batch_says_otherwise():
     so_far = cost_at(BatchUnderWay(elapsed_s=3.0, tasks=8, finished=1, running=3, worked_s=12.0, rows=240))
     so_far.update(12.0, BatchUnderWay(0.1, 8, 0, 4, worked_s=0.4, rows=240), None, is_keyed=False)

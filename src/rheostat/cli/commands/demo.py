@@ -87,7 +87,7 @@ def _run(console: Console, policy: str, sla: SLA, duration_s: float, dashboard: 
         with console.status("starting a Spark cluster with two nodes ..."):
             nodes = [Node("north", cores=8, memory="6g"), Node("south", cores=8, memory="6g")]
             cluster = stack.enter_context(EmbeddedCluster(nodes))
-        topology = word_count(folder / "sentences", cost_s=COST_S, substreams=SUBSTREAMS)
+        topology = word_count(folder / "sentences", cost_s=COST_S, substreams=SUBSTREAMS, keep_files=False)
         make = sentences(zipf(500, 0.9), np.random.default_rng(7), rotate_at_s=6 * part_s)
         trickle = Feeder(folder / "sentences", Constant(10), make)
         feeder = Feeder(folder / "sentences", load_and_spike, make)

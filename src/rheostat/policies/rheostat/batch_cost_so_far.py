@@ -30,14 +30,21 @@ class BatchCostSoFar:
         self._cost_s = self._records = self._beside_s = 0.0
 
     def update(
-        self, time_s: float, batch: BatchUnderWay | None, rate: float | None, task_s: float = 0.0, *, is_keyed: bool
+        self,
+        time_s: float,
+        batch: BatchUnderWay | None,
+        rate: float | None,
+        task_s: float = 0.0,
+        *,
+        queued: int | None = None,
+        is_keyed: bool,
     ) -> None:
-        """Add one more turn; `rate` is used where the rows of the batch are not known. A task costs `task_s` beside its
-        work. The tasks of a keyed operator differ, so that those that wait may be shorter than those that run: only
-        what was worked counts."""
+        """Add one more turn. Where the rows of the batch are not known, `rate` and `queued` are used, which has them in
+        it. A task costs `task_s` beside its work. The tasks of a keyed operator differ, so that those that wait may be
+        shorter than those that run: only what was worked counts."""
         if batch is None:
             return
-        rows = self._rows(time_s - batch.elapsed_s, batch, rate)
+        rows = self._rows(time_s - batch.elapsed_s, batch, rate, queued or 0)
         begun = batch.finished + batch.running
         if not rows or not begun:
             return
@@ -58,11 +65,12 @@ class BatchCostSoFar:
         is_more = learned_s is None or self._cost_s - self._beside_s > chance * learned_s
         return self._cost_s if is_more else learned_s
 
-    def _rows(self, began_s: float, batch: BatchUnderWay, rate: float | None) -> float | None:
-        """As the plant says, or what arrived between the beginnings of the batch before and of this one."""
+    def _rows(self, began_s: float, batch: BatchUnderWay, rate: float | None, queued: int) -> float | None:
+        """As the plant says, or what arrived between the beginnings of the batch before and of this one; or more, if it
+        is queued and has not come since then: another operator sends its records batch by batch."""
         if self._began_s is None or began_s > self._began_s + _SAME_BATCH_S:
             self._filled_s = None if self._began_s is None else began_s - self._began_s
             self._began_s = began_s
         if batch.rows is not None or rate is None or self._filled_s is None:
             return batch.rows
-        return rate * self._filled_s
+        return max(rate * self._filled_s, queued - rate * batch.elapsed_s)

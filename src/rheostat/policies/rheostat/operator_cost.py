@@ -107,7 +107,8 @@ class OperatorCost:
             if state.completed != self._disturbed_at:
                 self._disturbed_at = None
         if self._disturbed_at is None and (self._moved_at is None or self._moved_at != state.completed):
-            self._running.update(time_s, state.under_way, rate, _overhead_s(state.batch), is_keyed=bool(owners))
+            task_s, queued = _overhead_s(state.batch), state.queued
+            self._running.update(time_s, state.under_way, rate, task_s, queued=queued, is_keyed=bool(owners))
 
     def _has_cold(self, time_s: float, executors: Sequence[ExecutorState]) -> bool:
         """Whether an executor serves that began to a moment ago: what its first records take says nothing about

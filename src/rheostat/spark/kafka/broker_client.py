@@ -87,7 +87,7 @@ class BrokerClient:
             raise PlantError(
                 f"this session has no Kafka connector: start it with the package {default_connector()}, or with jars"
             )
-        self._jvm = jvm
+        self._jvm, self._list, self._map = jvm, jvm.java.util.ArrayList, jvm.java.util.HashMap
         self._gateway_client: Any = spark.sparkContext._gateway._gateway_client  # type: ignore[union-attr]
         given = {key.removeprefix("kafka."): value for key, value in options.items() if key.startswith("kafka.")}
         self._settings = self._java_map({**given, **_OURS})
@@ -112,7 +112,7 @@ class BrokerClient:
             return
         optional = self._jvm.java.util.Optional
         new = self._jvm.org.apache.kafka.clients.admin.NewTopic(topic, optional.of(partitions), optional.empty())
-        topics = self._jvm.java.util.ArrayList()
+        topics = self._list()
         topics.add(new.configs(self._java_map(settings)))
         self._ask_admin(lambda admin: admin.createTopics(topics).all().get())
         deadline_s = time.monotonic() + _TOPIC_TIMEOUT_S
@@ -168,7 +168,7 @@ class BrokerClient:
         return width
 
     def _topic_id(self, topic: str) -> str:
-        names = self._jvm.java.util.ArrayList()
+        names = self._list()
         names.add(topic)
         described = self._ask_admin(lambda admin: admin.describeTopics(names).allTopicNames().get())
         return str(described.get(topic).topicId().toString())
@@ -198,13 +198,13 @@ class BrokerClient:
         return PlantError(f"the Kafka broker at {self._servers} cannot be used: {said}")
 
     def _java_map(self, items: Mapping[Any, Any]) -> Any:
-        mapped = self._jvm.java.util.HashMap()
+        mapped = self._map()
         for key, value in items.items():
             mapped.put(key, value)
         return mapped
 
     def _java_list(self, partitions: Iterable[TopicPartition]) -> Any:
-        listed = self._jvm.java.util.ArrayList()
+        listed = self._list()
         for each in partitions:
             if each not in self._partitions:
                 self._partitions[each] = self._jvm.org.apache.kafka.common.TopicPartition(*each)

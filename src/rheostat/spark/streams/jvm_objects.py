@@ -22,8 +22,14 @@ def cloned_session(session: SparkSession) -> SparkSession:
 
 def dataframe_of(session: SparkSession, plan: Any) -> DataFrame:
     """A logical plan of the JVM as a DataFrame."""
-    jvm: Any = session.sparkContext._jvm
-    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(java_session(session), plan), session)
+    dataset = java_class(session.sparkContext._jvm, "org.apache.spark.sql.classic.Dataset")
+    return DataFrame(dataset.ofRows(java_session(session), plan), session)
+
+
+def java_class(jvm: Any, name: str) -> Any:
+    """A class by its full name. Along a path such as `jvm.java.util` Py4J asks of each part whether it is a class, and
+    the JVM looks for it in all of its jars: milliseconds, too much for what is done in every batch."""
+    return getattr(jvm, name)
 
 
 def scala_object(jvm: Any, name: str) -> Any:

@@ -4,7 +4,7 @@ It is the interface that Spark's dynamic allocation uses, so it works on every c
 milliseconds and none waits for an executor.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from rheostat.errors import PlantError
 from rheostat.spark.state.executor_book import SparkExecutor
+from rheostat.spark.streams.jvm_objects import java_class
 
 _decode_executors = msgspec.json.Decoder(list[SparkExecutor]).decode
 
@@ -83,7 +84,7 @@ class AllocationClient:
         milliseconds ago may be missing. The jobs of a batch follow each other, and one reads what those before it have
         computed."""
         jobs = frozenset(f"job {job}" for job in self._tracker.getActiveJobIds())
-        return jobs | {name for query in self._queries.values() if (name := _batch_of(query)) is not None}
+        return jobs | {name for query in _elements(self._queries) if (name := _batch_of(query)) is not None}
 
     def register(self, java_profile: Any) -> None:
         """Make a profile known before its first stage, so that executors can be asked for."""
@@ -93,13 +94,21 @@ class AllocationClient:
             raise PlantError(f"this Spark takes no pool of executors: {_reason(error)}") from error
 
     def _scala_map(self, values: Mapping[int, int]) -> Any:
-        java = self._jvm.java.util.HashMap()
+        java = java_class(self._jvm, "java.util.HashMap")()
         for key, value in values.items():
             java.put(key, value)
         return self._jvm.PythonUtils.toScalaMap(java)
 
     def _scala_seq(self, values: Iterable[str]) -> Any:
         return self._jvm.PythonUtils.toSeq(list(values))
+
+
+def _elements(java_map: Any) -> Iterator[Any]:
+    """The values of a concurrent map. An iterator ends with an exception, and PySpark takes long to find out which
+    one."""
+    values = java_map.elements()
+    while values.hasMoreElements():
+        yield values.nextElement()
 
 
 def _batch_of(query: Any) -> str | None:
