@@ -109,6 +109,7 @@ def build_session(
 
     `settings` and the user's spark-defaults.conf are never overridden. Executors run this process's Python unless
     `spark.pyspark.python` or PYSPARK_PYTHON names another; the variable is set here, since PySpark reads nothing else.
+    Without `use_jvm_extras` the JVMs are as Spark starts them, with all of Hadoop's defaults.
     """
     given = {key: _text(value) for key, value in (settings or {}).items()}
     address = cluster.address if isinstance(cluster, EmbeddedCluster) else cluster
@@ -130,7 +131,7 @@ def build_session(
     for key, value in default_settings(dict(conf.getAll()), address, extras).items():
         conf.set(key, value)
     session = _start(conf.setAppName(app_name))
-    if not conf.get("spark.master", "").startswith("yarn"):
+    if use_jvm_extras and not conf.get("spark.master", "").startswith("yarn"):
         drop_unused_defaults(session)
     return session
 
