@@ -22,14 +22,10 @@ def cloned_session(session: SparkSession) -> SparkSession:
 
 def dataframe_of(session: SparkSession, plan: Any) -> DataFrame:
     """A logical plan of the JVM as a DataFrame."""
-    dataset = java_class(session.sparkContext._jvm, "org.apache.spark.sql.classic.Dataset")
+    # By its full name: along `jvm.org.apache` Py4J asks of each part whether it is a class, and the JVM looks for it in
+    # all of its jars. That takes milliseconds, and this is done in every batch.
+    dataset = getattr(session.sparkContext._jvm, "org.apache.spark.sql.classic.Dataset")
     return DataFrame(dataset.ofRows(java_session(session), plan), session)
-
-
-def java_class(jvm: Any, name: str) -> Any:
-    """A class by its full name. Along a path such as `jvm.java.util` Py4J asks of each part whether it is a class, and
-    the JVM looks for it in all of its jars: milliseconds, too much for what is done in every batch."""
-    return getattr(jvm, name)
 
 
 def scala_object(jvm: Any, name: str) -> Any:

@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 
 from rheostat.errors import PlantError
 from rheostat.spark.state.executor_book import SparkExecutor
-from rheostat.spark.streams.jvm_objects import java_class
 
 _decode_executors = msgspec.json.Decoder(list[SparkExecutor]).decode
 
@@ -94,7 +93,7 @@ class AllocationClient:
             raise PlantError(f"this Spark takes no pool of executors: {_reason(error)}") from error
 
     def _scala_map(self, values: Mapping[int, int]) -> Any:
-        java = java_class(self._jvm, "java.util.HashMap")()
+        java = self._jvm.java.util.HashMap()
         for key, value in values.items():
             java.put(key, value)
         return self._jvm.PythonUtils.toScalaMap(java)
