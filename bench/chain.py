@@ -29,7 +29,7 @@ from rheostat.pipeline import start
 from rheostat.plan import Plan
 from rheostat.spark.act.actuators.allocation import AllocationClient
 from rheostat.spark.act.actuators.dynamic_allocation import stop_dynamic_allocation
-from rheostat.spark.act.actuators.resource_profiles import ResourceProfiles
+from rheostat.spark.act.actuators.resource_profiles import ResourceProfiles, executor_size
 from rheostat.spark.cluster.embedded import EmbeddedCluster
 from rheostat.spark.cluster.node import Node
 from rheostat.spark.query.batch_log import BatchRecord
@@ -171,7 +171,7 @@ CHAINS: dict[str, Callable[[Trial, EmbeddedCluster, Path], Figures]] = {
 def _pools(spark: SparkSession) -> Callable[[str, DataFrame], DataFrame]:
     """A pool of one executor for each operator."""
     allocation = AllocationClient(spark)
-    pools = ResourceProfiles(spark, allocation, cores=SLOTS)
+    pools = ResourceProfiles(spark, allocation, executor_size(spark, SLOTS))
     profiles = {name: pools.create(PoolSite(name)) for name in OPERATORS}
     stop_dynamic_allocation(spark)
     # Spark lists many files with a job, which is in no pool.
