@@ -33,3 +33,20 @@ def test_a_single_long_latency_is_bounded():
         correction.learn(2.0 * turn, 3.0, 3.0, is_settled=True)
     correction.learn(42.0, 3.0, 300.0, is_settled=True)
     assert correction.factor < 1.03
+
+
+def test_a_window_from_before_a_rise_of_the_load_does_not_show_that_the_model_predicts_too_much():
+    """The model is right all the time, but the mean of the window follows a rise only in the course of it."""
+    correction, latencies_s = LatencyCorrection(sla_s=5.0, window_s=30.0), []
+    for turn in range(60):
+        latencies_s = [*latencies_s, 2.0 if turn < 40 else 4.0][-15:]
+        measured_s = sum(latencies_s) / len(latencies_s)
+        correction.learn(2.0 * turn, latencies_s[-1], measured_s, is_settled=True)
+        assert correction.factor == pytest.approx(1.0, abs=0.01)
+
+
+def test_predictions_from_before_an_action_are_not_compared_with_latencies_after_it():
+    correction = LatencyCorrection(sla_s=5.0, window_s=30.0)
+    for turn in range(100):
+        correction.learn(2.0 * turn, 4.0 if turn < 40 else 2.0, 2.0, is_settled=turn >= 40)
+    assert correction.factor == pytest.approx(1.0)

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from rheostat.policies.rheostat.operator_cost import OperatorCost
+from rheostat.policies.rheostat.operator_cost import OperatorCost, largest_of
 from rheostat.snapshot import Batch, BatchUnderWay, ExecutorPhase, ExecutorState, OperatorState, SubstreamState
 
 
@@ -147,3 +147,32 @@ def test_by_chance_a_mean_latency_varies_as_much_as_in_many_simulated_batches():
         for end_s in np.arange(1000.0, 40_000.0, 50.0)
     ]
     assert cost.chance_s(rate, 1, window_s) == pytest.approx(np.std(means_s), rel=0.35)
+
+
+@pytest.mark.parametrize(
+    ("size", "mean"), [(1, 0.0), (2, 1 / np.sqrt(np.pi)), (3, 1.5 / np.sqrt(np.pi)), (10, 1.53875), (1000, 3.24144)]
+)
+def test_the_largest_of_normal_variables_is_as_in_published_tables(size, mean):
+    """Harter (1961) for 10 and more."""
+    assert largest_of(size) == pytest.approx(mean, abs=2e-3)
+
+
+@pytest.mark.parametrize("scv", [1.0, 3.0])
+def test_what_two_executors_show_of_the_slowest_task_holds_for_eight(scv):
+    """Batches of 800 records on two executors are learned from; on eight they last as long as in a simulation."""
+    rng, spread = np.random.default_rng(7), np.sqrt(np.log1p(scv))
+
+    def slowest_and_all_s(size, batches):
+        times_s = 0.01 * rng.lognormal(-(spread**2) / 2, spread, (batches, size, 800 // size)).sum(axis=2)
+        return times_s.max(axis=1), times_s.sum()
+
+    cost, busy_s, took_s = OperatorCost(), 0.0, 0.0
+    for turn in range(400):
+        batch = Batch(turn, took_s, 0.5 * turn, 2 * turn)
+        done = OperatorState("any", completed=800 * turn, busy_s=busy_s, batch=batch)
+        cost.update(2.0 * turn, done, executors(2), 2)
+        slowest_s, all_s = slowest_and_all_s(2, 1)
+        busy_s, took_s = busy_s + float(all_s), took_s + 0.5 + float(slowest_s[0])
+    simulated_s = 0.5 + slowest_and_all_s(8, 20_000)[0].mean()
+    predicted_s = float(cost.batch_with_s(np.array(800.0), np.array(8.0), 8))
+    assert predicted_s == pytest.approx(simulated_s, rel=0.03)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,13 @@ _RECORD_VARIANCE = 2.0
 _SHORTEST_BATCH_S = 0.1
 _ITERATIONS = 20
 
+_STEP = 0.01
+_AXIS = _STEP * np.arange(-800, 801)
+_BELOW = np.array([NormalDist().cdf(each) for each in _AXIS.tolist()])
+_SIZES = np.unique(np.round(np.geomspace(1, 1e6, 200)))
+_LARGEST_OF = np.array([_STEP * np.sum(np.heaviside(_AXIS, 0.5) - _BELOW**size) for size in _SIZES])
+"""e(k) for these k, by its integral."""
+
 _EQUAL_ROWS, _EQUAL_BATCHES = 0.01, 3
 """So many times in turn batches have as many records as the ones before, up to this share: their number is limited."""
 
@@ -40,8 +48,9 @@ class OperatorCost:
     """Service time per record, cost per batch, and how much longer the busiest executor works than the mean one.
 
     The latter has two causes. Keys that are more frequent than others give an executor more records: the stretch. And
-    of k executors with m records each the slowest takes longer by chance, by a share of about √(2·ln k·v/m), where v
-    is the squared coefficient of variation of the service times: it is learned from how long batches took.
+    of k executors with m records each the slowest takes longer by chance, by a share of about e(k)·√(v/m): e(k) is
+    the mean of the largest of k standard normal variables, and v the squared coefficient of variation of the service
+    times, which is learned from how long batches took.
     """
 
     def __init__(self) -> None:
@@ -212,7 +221,7 @@ class OperatorCost:
         slowest_s = (now.duration_s - before.duration_s) - (now.fixed_s - before.fixed_s)
         by_chance = slowest_s * size / (work_s * self.stretch(size, as_it_is=True)) - 1
         each = records / max(1, now.count - before.count) / size
-        variation = min(max(0.0, by_chance), size - 1.0) / math.sqrt(2 * math.log(size) / max(1.0, each))
+        variation = min(max(0.0, by_chance), size - 1.0) * math.sqrt(max(1.0, each)) / float(largest_of(size))
         self._variations = min(self._variations + 1, _REMEMBERED)
         self._variation += (variation - self._variation) / self._variations
 
@@ -269,21 +278,25 @@ class OperatorCost:
         each = rows / executors
         work_s = each * ((self.service_s or 0.0) * self.stretch(cost_size))
         if self._variation:
-            by_chance = np.sqrt(2 * np.log(np.maximum(executors, 1.0)) / np.maximum(each, 1.0))
-            work_s = work_s * (1 + self._variation * by_chance)
+            work_s = work_s * (1 + self._variation * largest_of(executors) / np.sqrt(np.maximum(each, 1.0)))
         return np.asarray(self.batch_cost_s(cost_size) + work_s)
 
     def _batch_of_s(self, rows: float, size: int) -> float:
         return float(self.batch_with_s(np.array(rows), np.array(float(size)), size))
 
     def _batch_s(self, rate: float, size: int, used: float) -> float:
-        """The duration D that batches settle at: D = c + u·D·(1 + v·√(2·ln k·k/(λ·D)))."""
+        """The duration D that batches settle at: D = c + u·D·(1 + v·e(k)·√(k/(λ·D)))."""
         cost_s = self.batch_cost_s(size)
-        by_chance = used * self._variation * math.sqrt(2 * math.log(size) * size / rate) if rate > 0 else 0.0
+        by_chance = used * self._variation * float(largest_of(size)) * math.sqrt(size / rate) if rate > 0 else 0.0
         batch_s = cost_s / (1 - used)
         for _ in range(_ITERATIONS):
             batch_s = (cost_s + by_chance * math.sqrt(batch_s)) / (1 - used)
         return batch_s
+
+
+def largest_of(executors: Floats | float) -> Floats:
+    """The mean of the largest of so many standard normal variables; 0 of one."""
+    return np.asarray(np.interp(executors, _SIZES, _LARGEST_OF))
 
 
 def _serving(substreams: Sequence[SubstreamState]) -> tuple[int, ...]:
