@@ -141,6 +141,13 @@ def test_before_enough_was_seen_the_load_may_double_and_later_it_is_as_seen():
     assert shares[0] > shares[1] > 0.05 > shares[2] > shares[3] >= 0.0
 
 
+def test_a_load_that_falls_lower_than_ever_is_expected_to_do_what_it_did_when_it_was_lowest():
+    """Not to double its usual rate, as long as no moment was like the present one."""
+    (replay,) = history_of([*[200.0] * 200, *np.arange(200.0, 20.0, -4.5)]).replays(20.0)
+    assert 0 < replay.supposed / len(replay.moments_s) <= 0.05
+    assert most_within(replay, 20.0) <= 20.0 * 150.0
+
+
 def test_a_load_that_is_far_above_its_mean_is_not_supposed_to_rise_further():
     history = history_of([50.0] * 200 + [300.0] * 20)
     (replay,) = history.replays(20.0)

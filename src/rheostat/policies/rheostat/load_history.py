@@ -260,7 +260,7 @@ class LoadHistory:
         """With a rise that may come, though it did not yet, as long as little was seen of the load."""
         counted_s, records, _ = np.array(self._counted).T
         rates = [each.rate for each in self._past]
-        alike_s = self._moments_like_now(rates, horizon_s)
+        alike_s = self._moments_like_now(rates, horizon_s, or_lowest=True)
         passed_s = self._past[-1].time_s - self._past[0].time_s
         supposed = round(_UNSEEN_S / passed_s * len(alike_s)) if len(alike_s) else 1
         before, after = rate * horizon_s, max(_UNSEEN_RISE * float(np.median(rates)), rate) * horizon_s
@@ -289,14 +289,16 @@ class LoadHistory:
         scales = levels[-1] / np.interp(alike_s, times_s, levels)
         return LoadReplay(counted_s, records, alike_s, rate, is_expected_once=False, scales=scales)
 
-    def _moments_like_now(self, loads: ArrayLike, horizon_s: float) -> NDArray[np.float64]:
+    def _moments_like_now(self, loads: ArrayLike, horizon_s: float, *, or_lowest: bool = False) -> NDArray[np.float64]:
         """When the load, of which `loads` has one for each turn, was like the last of them; none while there are few
-        such moments."""
+        such moments, or with `or_lowest` those at which it was lowest, since it never was as low."""
         times_s, load = np.array([each.time_s for each in self._past]), np.asarray(loads)
-        known = (times_s <= times_s[-1] - horizon_s) & (times_s >= self._counted[0].time_s)
-        not_above = np.flatnonzero(known & (load <= _ALIKE * load[-1]))
+        known = np.flatnonzero((times_s <= times_s[-1] - horizon_s) & (times_s >= self._counted[0].time_s))
+        not_above = known[load[known] <= _ALIKE * load[-1]]
         if len(not_above) < _ENOUGH:
-            return np.empty(0)
+            if len(known) < _ENOUGH or not or_lowest:
+                return np.empty(0)
+            not_above = np.sort(known[np.argsort(load[known], kind="stable")[:_ENOUGH]])
         lowest = min(load[-1] / _ALIKE, np.partition(load[not_above], -_ENOUGH)[-_ENOUGH])
         alike = not_above[load[not_above] >= lowest]
         return np.asarray(times_s[alike[:: math.ceil(len(alike) / _MOST_MOMENTS)]])
