@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rheostat.decision import Regroup
 from rheostat.experiments.scenario import ScenarioFile, make_scenario
 from rheostat.experiments.simulate import simulate
 
@@ -101,6 +102,25 @@ def test_a_slow_executor_is_replaced():
     replaced = [decision for decision in acts(turns) if decision.kind == "scale" and decision.leaving == (1,)]
     assert len(replaced) == 1
     assert "times as long on executor 1" in replaced[0].reason
+
+
+def slow_for_long(**operator):
+    """An executor is slow for two minutes, another one takes more than one to start, and there is room for no more."""
+    slow = [{"operator": "work", "executor": 0, "speed": 0.3, "since": "5m", "until": "7m"}]
+    made = scenario(200, operator={"executors": 7, **operator}, cluster={"start": "70s", "slow": slow}, total=7)
+    result, turns = run(made)
+    return result, [each for each in acts(turns) if isinstance(each, Regroup)]
+
+
+def test_rows_are_spread_over_more_tasks_while_batches_wait_for_a_slow_executor():
+    result, regrouped = slow_for_long()
+    assert [each.grouping for each in regrouped] == ["load-aware", "round-robin"]
+    assert result.success_rate > slow_for_long(grouping="random")[0].success_rate
+
+
+def test_a_grouping_that_somebody_has_chosen_stays():
+    assert slow_for_long(grouping="load-aware")[1] == []
+    assert slow_for_long(grouping="random")[1] == []
 
 
 def test_peaks_that_recur_are_expected():

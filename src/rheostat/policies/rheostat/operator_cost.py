@@ -44,6 +44,13 @@ _EQUAL_ROWS, _EQUAL_BATCHES = 0.01, 3
 """So many times in turn batches have as many records as the ones before, up to this share: their number is limited."""
 
 
+_STRAGGLERS = 4
+"""One in so many tasks of a batch may be those that it waits for."""
+
+_STRAGGLING = 2.0
+"""Times as long as it should a batch has taken."""
+
+
 class OperatorCost:
     """Service time per record, cost per batch, and how much longer the busiest executor works than the mean one.
 
@@ -163,6 +170,26 @@ class OperatorCost:
         work_s = max(batch.worked_s, (batch.rows or 0) * (self.service_s or 0.0))
         left_s = (work_s - batch.worked_s) * self.stretch(self._size, as_it_is=True) / self._size
         return (max(oldest_s, batch.elapsed_s) + batch.elapsed_s) / 2 + left_s
+
+    def straggling_s(self, state: OperatorState) -> float:
+        """How much longer than it should the batch under way has taken, if few of its tasks are left and it waits for
+        them; 0 else, and while an executor is new, whose first task takes longer."""
+        batch = state.under_way
+        if batch is None or not batch.rows or self._cold_at is not None or self.learned_s is None:
+            return 0.0
+        if batch.finished + batch.running < batch.tasks or batch.running * _STRAGGLERS > batch.tasks:
+            return 0.0
+        should_s = self._batch_of_s(batch.rows, self._size)
+        return batch.elapsed_s - should_s if batch.elapsed_s > _STRAGGLING * should_s else 0.0
+
+    def slowed_s(self, slow: float) -> float:
+        """How much longer the last batch took because one of its executors takes `slow` times as long as the others."""
+        return (slow - 1) * self._batch_rows * (self.service_s or 0.0) / self._size
+
+    @property
+    def task_s(self) -> float:
+        """What each task costs a batch; 0 while it is not known."""
+        return self._fitted.per_executor_s
 
     def left_s(self, rows: float, worked_s: float) -> float:
         """How long a batch of so many records goes on of which `worked_s` are done."""

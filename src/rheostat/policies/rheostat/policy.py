@@ -10,9 +10,10 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rheostat.decision import Decision, Effect, Move, Transfer
+from rheostat.decision import Decision, Effect, Move, Regroup, Transfer
 from rheostat.describe import executors, resize
 from rheostat.duration import human, seconds
+from rheostat.grouping.check import LOAD_AWARE, ROUND_ROBIN
 from rheostat.names import PoolName
 from rheostat.policies.expectation import Expectation
 from rheostat.policies.observation import NotMeasuredError, Observation, PoolView
@@ -27,6 +28,7 @@ from rheostat.policies.rheostat.options import RheostatOptions
 from rheostat.policies.rheostat.out_of_reach import why_out_of_reach
 from rheostat.policies.rheostat.sizing import Sizes, Sizing
 from rheostat.policies.rheostat.slow_executors import SlowExecutors
+from rheostat.policies.rheostat.task_spread import TaskSpread
 from rheostat.policies.routes import Routes
 from rheostat.policies.start_times import StartTimes
 from rheostat.policies.within_budget import within_budget
@@ -95,6 +97,7 @@ class Rheostat(Policy[RheostatOptions]):
         self._failed: dict[PoolName, FailedSizes] = {}
         self._last_out_s: dict[PoolName, float] = {}
         self._slow: dict[PoolName, SlowExecutors] = {}
+        self._spread = {name: TaskSpread() for name in goal.topology.operators}
         strictest = goal.end_to_end or min(goal.slas, key=lambda sla: sla.latency_s, default=None)
         self._sla_s = math.inf if strictest is None else strictest.latency_s
         self._latency = LatencyWindow(10.0 if strictest is None else strictest.window_s)
@@ -116,7 +119,8 @@ class Rheostat(Policy[RheostatOptions]):
         wanted = {name: self._wanted(observation, name, need, sizing.work(name)) for name, need in needs.items()}
         sizes = self._shared(observation, sizing, wanted, needs)
         return [
-            self._replace(observation, pool, sizes[name])
+            self._regroup(observation, pool)
+            or self._replace(observation, pool, sizes[name])
             or self._move(observation, sizing, pool, sizes[name])
             or self._scale(
                 observation, sizing, pool, sizes, needs[name], gives_back=sizes[name] < min(wanted[name], pool.size)
@@ -275,6 +279,35 @@ class Rheostat(Policy[RheostatOptions]):
         states = [s for name in observation.plan.pool_of if (s := observation.snapshot.operators.get(name)) is not None]
         waited_s = sum(self._costs[s.name].projected_s(s) for s in states)
         return max(self._recent.mean_s or 0.0, waited_s) > self._sla_s
+
+    def _regroup(self, observation: Observation, pool: PoolView) -> Decision | None:
+        """Spread the rows of batches over more tasks while one executor keeps the others waiting, and back. A grouping
+        that somebody else has chosen stays."""
+        found = self._slow[pool.name].slowest()
+        for name in pool.measured:
+            state, spread = observation.snapshot.operators.get(name), self._spread[name]
+            if (
+                state is None
+                or not self._costs[name].batched
+                or not observation.capabilities.can_group(name, LOAD_AWARE)
+            ):
+                continue
+            present = observation.plan.grouping.get(name, state.grouping)
+            if present != ROUND_ROBIN and not spread.was_wide:
+                continue
+            slow = None if found is None else found[1]
+            spread.update(observation.snapshot.time_s, state, self._costs[name], pool.size, slow)
+            if pool.settling:
+                continue
+            if spread.is_wide and present == ROUND_ROBIN:
+                why = (
+                    "batches wait for one executor: spread their records over more tasks, so that the others take some"
+                )
+                return Regroup(operator=name, grouping=LOAD_AWARE, reason=why)
+            if not spread.is_wide and present == LOAD_AWARE:
+                why = "batches do not wait for one executor any more: one task for each executor"
+                return Regroup(operator=name, grouping=ROUND_ROBIN, reason=why)
+        return None
 
     def _replace(self, observation: Observation, pool: PoolView, size: int) -> Decision | None:
         """Let a slow executor go, and start another in its place: a batch lasts as long as its slowest task.
