@@ -176,3 +176,27 @@ def test_what_two_executors_show_of_the_slowest_task_holds_for_eight(scv):
     simulated_s = 0.5 + slowest_and_all_s(8, 20_000)[0].mean()
     predicted_s = float(cost.batch_with_s(np.array(800.0), np.array(8.0), 8))
     assert predicted_s == pytest.approx(simulated_s, rel=0.03)
+
+
+def straggling_s(cost, *, tasks=8, finished=7, running=1, elapsed_s=10.0):
+    batch = BatchUnderWay(elapsed_s, tasks, finished, running, worked_s=2.0, rows=200)
+    return cost.straggling_s(state(10, 200, 2.0, batch))
+
+
+def test_a_batch_straggles_when_it_waits_for_few_of_its_tasks_much_longer_than_it_should_take(warm):
+    """It should take 2.5 s."""
+    assert straggling_s(warm) == pytest.approx(7.5)
+    assert straggling_s(warm, finished=6, running=2) == pytest.approx(7.5)
+    assert straggling_s(warm, finished=5, running=3) == 0.0, "as many may be as long as each other"
+    assert straggling_s(warm, finished=6) == 0.0, "one still waits"
+    assert straggling_s(warm, elapsed_s=4.9) == 0.0
+
+
+def test_the_first_task_of_a_new_executor_is_no_straggler(warm):
+    warm.update(20.0, state(10, 200, 2.0), executors(2), 2)
+    assert straggling_s(warm) == 0.0
+
+
+def test_tasks_that_starts_of_other_pools_slow_down_are_no_stragglers(warm):
+    warm.update(20.0, state(10, 200, 2.0), executors(1), 1, is_disturbed=True)
+    assert straggling_s(warm) == 0.0

@@ -35,14 +35,13 @@ _ITERATIONS = 20
 
 _STEP = 0.01
 _AXIS = _STEP * np.arange(-800, 801)
-_BELOW = np.array([NormalDist().cdf(each) for each in _AXIS.tolist()])
+_BELOW = np.array(list(map(NormalDist().cdf, _AXIS.tolist())))
 _SIZES = np.unique(np.round(np.geomspace(1, 1e6, 200)))
 _LARGEST_OF = np.array([_STEP * np.sum(np.heaviside(_AXIS, 0.5) - _BELOW**size) for size in _SIZES])
 """e(k) for these k, by its integral."""
 
 _EQUAL_ROWS, _EQUAL_BATCHES = 0.01, 3
 """So many times in turn batches have as many records as the ones before, up to this share: their number is limited."""
-
 
 _STRAGGLERS = 4
 """One in so many tasks of a batch may be those that it waits for."""
@@ -173,9 +172,9 @@ class OperatorCost:
 
     def straggling_s(self, state: OperatorState) -> float:
         """How much longer than it should the batch under way has taken, if few of its tasks are left and it waits for
-        them; 0 else, and while an executor is new, whose first task takes longer."""
-        batch = state.under_way
-        if batch is None or not batch.rows or self._cold_at is not None or self.learned_s is None:
+        them; 0 else, and while an executor is new, whose first task takes longer, or others disturb."""
+        batch, is_cold = state.under_way, self._cold_at is not None or self._disturbed_at is not None
+        if batch is None or not batch.rows or is_cold or self.learned_s is None:
             return 0.0
         if batch.finished + batch.running < batch.tasks or batch.running * _STRAGGLERS > batch.tasks:
             return 0.0

@@ -2,7 +2,8 @@
 
 Scale-out is immediate and by as much as load and backlog need; a larger one may follow while executors start. Scale-in
 goes in one step to what was needed in the last while, and never happens while the SLA is missed. Where the trouble is
-that one executor has more than its share of a keyed operator, substreams move first.
+that one executor has more than its share of a keyed operator, substreams move first; where batches wait for a slow one,
+their rows are spread over more tasks, and it is replaced.
 """
 
 import math
