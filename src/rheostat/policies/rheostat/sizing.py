@@ -213,11 +213,12 @@ class Sizing:
             return size
         is_in_reach = self._replayed_s(pool, replays, share, self.most(pool)) <= latency_s
         least_gain = _LEAST_GAIN if is_in_reach else _LEAST_GAIN_OUT_OF_REACH
-        while now_s > latency_s and (larger := self._larger(pool, size)) is not None:
+        for larger in _some_sizes(least + 1, self.most(pool)):
             next_s = self._replayed_s(pool, replays, share, larger)
-            if next_s > (1 - least_gain * (larger - size)) * now_s:
+            if next_s <= (1 - least_gain * (larger - size)) * now_s:
+                size, now_s = larger, next_s
+            if now_s <= latency_s:
                 break
-            size, now_s = larger, next_s
         return size
 
     def _replayed_s(self, pool: PoolName, replays: Sequence[LoadReplay], share: float, size: int) -> float:
