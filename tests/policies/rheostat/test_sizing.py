@@ -180,13 +180,31 @@ def replay_of(factor, rate=90.0):
     )
 
 
-@pytest.mark.parametrize("fixed_s", [0.5, None])
-def test_what_came_at_a_lower_level_is_replayed_as_if_it_had_come_at_this_one(fixed_s):
-    cost, low, high = cost_of(0.02, fixed_s), replay_of(3.0, rate=30.0), replay_of(3.0, rate=90.0)
-    scaled = replace(low, rate=90.0, scales=np.full(len(low.moments_s), 3.0))
-    for size in (2, 4, 7):
-        times_s = [each.latency_s(cost, 90.0, size, 9.0, 30.0, 0.9) for each in (scaled, high)]
-        assert times_s[0] == pytest.approx(times_s[1])
+def test_a_rise_finds_a_batch_under_way_that_may_be_anywhere_between_its_begin_and_its_end():
+    cost, size, rate, factor, rise_s = cost_of(0.02, 1.0), 4, 100.0, 3.0, 100.0
+
+    def arrived_at(time_s):
+        return rate * time_s + (factor - 1) * rate * max(0.0, time_s - rise_s)
+
+    times_s = np.array([0.0, rise_s, 200.0])
+    replay = LoadReplay(times_s, np.array([arrived_at(t) for t in times_s]), np.full(200, rise_s), rate)
+
+    def mean_latency_s(phase):
+        batch_s = cost.latency_s(rate, size) / 1.5
+        since_s, begin_s = rise_s - phase * batch_s, rise_s + (1 - phase) * batch_s
+        records = latency_s = 0.0
+        while begin_s < rise_s + 30.0:
+            rows = arrived_at(begin_s) - arrived_at(since_s)
+            end_s = begin_s + float(cost.batch_with_s(np.array([rows]), np.array([size]), size)[0])
+            records, latency_s = records + rows, latency_s + rows * (end_s - (since_s + begin_s) / 2)
+            since_s, begin_s = begin_s, end_s
+        return latency_s / records
+
+    phases_s = [mean_latency_s(phase) for phase in np.arange(0.5, 400) / 400]
+    assert max(phases_s) > 1.1 * min(phases_s)
+    for share in (0.1, 0.5, 0.9):
+        replayed_s = replay.latency_s(cost, rate, size, 60.0, 30.0, share)
+        assert replayed_s == pytest.approx(np.quantile(phases_s, share), rel=0.02)
 
 
 @pytest.mark.parametrize("fixed_s", [0.5, None])
@@ -225,6 +243,30 @@ def test_rises_need_more_the_larger_they_are_and_nothing_if_there_are_none(fixed
     assert sizes == sorted(sizes)
     assert sizes[-1] > sizes[1]
     assert sizing.for_rises([], 0.95, {"work": 3}, 4.0) == {"work": 3}
+
+
+class LatencyTable:
+    """In place of a replay: the latency of each size, from three on."""
+
+    def __init__(self, *latencies_s):
+        self.latencies_s = latencies_s
+
+    def latency_s(self, cost, rate, size, start_s, window_s, share):
+        return self.latencies_s[min(size - 3, len(self.latencies_s) - 1)]
+
+
+@pytest.mark.parametrize(
+    ("latencies_s", "size"),
+    [
+        pytest.param((12.59, 12.55, 6.9, 0.02), 6, id="one-that-hardly-helps-before-others-that-do"),
+        pytest.param((12.59, 12.58, 12.57, 12.56, 12.55, 3.9), 8, id="many-that-hardly-help"),
+        pytest.param((4.01, 3.999), 3, id="a-little-above-what-is-allowed"),
+        pytest.param((12.59, 9.0, 8.99, 8.98), 4, id="out-of-reach"),
+    ],
+)
+def test_sizes_that_hardly_help_hide_no_larger_one_that_does(latencies_s, size):
+    sizing = sizing_of({"work": cost_of(0.02, 0.5)}, {"work": 90.0}, most=20)
+    assert sizing.for_rises([LatencyTable(*latencies_s)], 0.95, {"work": 3}, 4.0) == {"work": size}
 
 
 def test_a_replayed_even_load_has_the_latency_of_the_long_run():

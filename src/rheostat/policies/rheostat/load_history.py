@@ -281,13 +281,15 @@ class LoadHistory:
         return LoadReplay(counted_s, work_s / self._cost_s, alike_s, rate, is_expected_once=False)
 
     def _replay_at_level(self, rate: float, horizon_s: float) -> LoadReplay:
-        """Bursts of a load that has doubled are twice as high as before, and those of one that is half as high by now
-        half as high. What came once may be what has raised it."""
+        """As if the load had always varied around its present level: bursts of one that has doubled are twice as high
+        as before, and those of one that is half as high by now half as high. What came once may be what has raised it.
+        """
         counted_s, records, _ = np.array(self._counted).T
         times_s, levels, rates = np.array([(each.time_s, each.level, each.rate) for each in self._past]).T
-        alike_s = self._moments_like_now(rates / levels, horizon_s)
-        scales = levels[-1] / np.interp(alike_s, times_s, levels)
-        return LoadReplay(counted_s, records, alike_s, rate, is_expected_once=False, scales=scales)
+        around = np.interp(counted_s + _LEVEL_OVER_S / 2, times_s, levels)
+        scaled = np.cumsum(np.diff(records, prepend=records[0]) * levels[-1] / around)
+        alike_s = self._moments_like_now(rates / np.interp(times_s + _LEVEL_OVER_S / 2, times_s, levels), horizon_s)
+        return LoadReplay(counted_s, scaled, alike_s, rate, is_expected_once=False)
 
     def _moments_like_now(self, loads: ArrayLike, horizon_s: float, *, or_lowest: bool = False) -> NDArray[np.float64]:
         """When the load, of which `loads` has one for each turn, was like the last of them; none while there are few

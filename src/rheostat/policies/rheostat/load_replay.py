@@ -20,12 +20,14 @@ _FORGOTTEN_S = 300.0
 _STEP_S = 2.0
 _MOST_BATCHES = 100
 
+_PHASE = (math.sqrt(5) - 1) / 2
+"""Of a batch that is under way at a moment so much is over, times the number of the moment: all phases come evenly."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadReplay:
     """Records that had arrived at each time, and moments from which on it may go on like that; the load now is
-    `rate`. The first `supposed` moments did not happen. What came once comes again only if `is_expected_once`. As
-    many times the records of then come after a moment as `scales` says for it."""
+    `rate`. The first `supposed` moments did not happen. What came once comes again only if `is_expected_once`."""
 
     times_s: Floats
     arrived: Floats
@@ -33,7 +35,6 @@ class LoadReplay:
     rate: float
     supposed: int = 0
     is_expected_once: bool = True
-    scales: Floats | float = 1.0
 
     def latency_s(
         self, cost: OperatorCost, rate: float, size: int, start_s: float, window_s: float, share: float
@@ -43,7 +44,7 @@ class LoadReplay:
         if not len(self.moments_s):
             return 0.0
         latencies_s = (self._in_batches if cost.batched else self._record_by_record)(
-            cost, self.scales * rate / self.rate, rate, size, start_s, window_s
+            cost, rate / self.rate, rate, size, start_s, window_s
         )
         expected_s = self._expected(latencies_s, start_s + window_s)
         return float(np.quantile(expected_s, share, method="higher")) if len(expected_s) else 0.0
@@ -67,17 +68,19 @@ class LoadReplay:
         return np.concatenate([supposed_s, seen_s])
 
     def _in_batches(
-        self, cost: OperatorCost, factor: Floats | float, rate: float, size: int, start_s: float, window_s: float
+        self, cost: OperatorCost, factor: float, rate: float, size: int, start_s: float, window_s: float
     ) -> Floats:
-        """Batch by batch: each has what arrived during the one before."""
+        """Batch by batch: each has what arrived during the one before, of which one is under way at the moment."""
         begin_s = self.moments_s
         at_first = self._arrived_at(begin_s)
         later = self._later_size(cost, factor, size, start_s, at_first)
         steady_s = cost.latency_s(rate, size) / LATENCY_IN_BATCHES
         if math.isinf(steady_s):
             return np.full(len(begin_s), math.inf)
-        before_s, before = begin_s - steady_s, np.zeros(len(begin_s)) - rate * steady_s / factor
-        now_s, now = begin_s, np.zeros(len(begin_s))
+        phases_s = steady_s * (_PHASE * np.arange(1, len(begin_s) + 1) % 1)
+        before_s, before = begin_s - phases_s, -rate * phases_s / factor
+        now_s = before_s + steady_s
+        now = self._arrived_at(now_s) - at_first
         total_s, records = np.zeros(len(begin_s)), np.full(len(begin_s), 1e-9)
         end_s = begin_s + window_s
         for _ in range(_MOST_BATCHES):
@@ -93,7 +96,7 @@ class LoadReplay:
         return np.asarray(total_s / records)
 
     def _record_by_record(
-        self, cost: OperatorCost, factor: Floats | float, rate: float, size: int, start_s: float, window_s: float
+        self, cost: OperatorCost, factor: float, rate: float, size: int, start_s: float, window_s: float
     ) -> Floats:
         """Work that waits, step by step."""
         begin_s = now_s = self.moments_s
@@ -115,9 +118,7 @@ class LoadReplay:
             waiting_s = left_s
         return np.asarray(total_s / records)
 
-    def _later_size(
-        self, cost: OperatorCost, factor: Floats | float, size: int, start_s: float, at_first: Floats
-    ) -> Floats:
+    def _later_size(self, cost: OperatorCost, factor: float, size: int, start_s: float, at_first: Floats) -> Floats:
         """What is asked for because of the load until then."""
         rates = (self._arrived_at(self.moments_s + start_s) - at_first) * factor / start_s
         return np.maximum(size, rates * (cost.service_s or 0.0) * cost.stretch(size) / _DRAINING_USE)
