@@ -55,9 +55,10 @@ def _take_from_list(simulation: Simulation, column: np.ndarray, count: str, oper
 
 
 def wake(simulation: Simulation, operator: OperatorName) -> None:
-    """Start work that waited for an executor."""
+    """Start work that waited for an executor, also waiting tasks of a batch under way."""
     row, position = simulation.row(operator), simulation.position[operator]
     if row.mode == codes.MICRO_BATCH:
+        simulation.command(commands.JOIN_BATCH, position)
         simulation.command(commands.TRIGGER, position)
     elif row.grouping != codes.BY_KEY:
         simulation.command(commands.DISPATCH_WAITING, position)

@@ -7,12 +7,12 @@ from rheostat.sim.engine.changes.handover import dispatch_waiting, give, hold, r
 from rheostat.sim.engine.flow.sources import wake_sources
 from rheostat.sim.engine.grouping.choose import resized
 from rheostat.sim.engine.jit import entry
-from rheostat.sim.engine.service.batches import trigger
+from rheostat.sim.engine.service.batches import join_batch, trigger
 from rheostat.sim.engine.tables.state import tables_at
 
 # Each command is carried out by the function of the same name.
 WAKE_SOURCES, TRIGGER, HOLD, GIVE, RESUME, INTERRUPT, GIVE_BACK, DISPATCH_WAITING, ABANDON_BATCH, RESIZED = range(10)
-LOSE_QUEUE, LOSE_WAITING = 10, 11
+LOSE_QUEUE, LOSE_WAITING, JOIN_BATCH = 10, 11, 12
 
 
 @entry
@@ -41,5 +41,7 @@ def carry_out(tables: Any, command: int, subject: int, target: int) -> None:
         lose_queue(s, subject)
     elif command == LOSE_WAITING:
         lose_waiting(s, subject)
+    elif command == JOIN_BATCH:
+        join_batch(s, s.world.now, subject)
     else:
         resized(s, subject)

@@ -1,5 +1,6 @@
 """Batch shares: an executor's work in a batch, booked when the batch begins and taken back if it is not done."""
 
+import math
 from typing import Any
 
 from rheostat.sim.engine.jit import at, jit
@@ -11,11 +12,13 @@ from rheostat.sim.engine.tables.state import EngineState
 def book(s: EngineState, ready: float, operator: int, executor: int) -> None:
     """Book the share of `executor` for its next free time; it does the shares of several operators one by one."""
     it = at(s.executors, executor)
-    work = it.work_s * cores.crowding(s, it.node)
+    crowding = cores.crowding(s, it.node)
+    work = it.work_s * crowding
     begin = max(ready, it.free_at, it.away_until)
     share = _share(s, operator, executor)
+    share.work_s = work + (share.work_s if share.end > at(s.operators, operator).batch_started else 0.0)
     share.end = max(begin + work + it.extra_s, it.read_at)
-    share.work_s = work
+    share.crowding = crowding
     it.free_at = share.end
     it.busy_s += work
     at(s.operators, operator).service_sum += work - it.work_s
@@ -33,9 +36,37 @@ def take_back(s: EngineState, now: float, operator: int, executor: int) -> None:
     it.busy_s -= undone
     at(s.operators, operator).service_sum -= undone
     share.end = now
-    it.free_at = now
+    _free_after_shares(s, operator, executor)
+
+
+@jit
+def take_back_row(s: EngineState, i: int, operator: int) -> None:
+    """Take row `i`, which its executor has not begun, from that executor's share."""
+    row = at(s.tuples, i)
+    share, it = _share(s, operator, row.executor), at(s.executors, row.executor)
+    work = row.service_s * share.crowding
+    it.busy_s -= work
+    at(s.operators, operator).service_sum -= work - row.service_s
+    share.work_s -= work
+    share.end -= work
+    _free_after_shares(s, operator, row.executor)
+
+
+@jit
+def _free_after_shares(s: EngineState, operator: int, executor: int) -> None:
+    it = at(s.executors, executor)
+    it.free_at = _share(s, operator, executor).end
     for other in range(s.world.operators):
         it.free_at = max(it.free_at, _share(s, other, executor).end)
+
+
+@jit
+def last_end(s: EngineState, operator: int) -> float:
+    """When the last share of the latest batch of `operator` ends, and before it began if there is none."""
+    last = -math.inf
+    for executor in range(s.world.width):
+        last = max(last, _share(s, operator, executor).end)
+    return last
 
 
 @jit

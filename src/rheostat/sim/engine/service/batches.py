@@ -1,13 +1,14 @@
 """Micro-batches: when the next one starts, which executor gets which row, and when it ends.
 
-Rows that may go anywhere are dealt out in even tasks, and an executor takes the next task when it is free, as on Spark.
-Other groupings choose an executor for each row; on Spark the task of a substream waits for its executor too.
+Rows that may go anywhere are dealt out in even tasks, and an executor takes the next task when it is free, as on Spark:
+also one that comes while the batch runs. Other groupings choose an executor for each row; on Spark the task of a
+substream waits for its executor too.
 """
 
 import math
 
 from rheostat.sim.engine import draw
-from rheostat.sim.engine.calendar import BATCH_END, TRIGGER, push
+from rheostat.sim.engine.calendar import BATCH_END, TRIGGER, cancel, kind_of, push
 from rheostat.sim.engine.flow.distance import receiving_s
 from rheostat.sim.engine.grouping import batch_greedy
 from rheostat.sim.engine.grouping.choose import choose
@@ -15,7 +16,7 @@ from rheostat.sim.engine.grouping.executors import server
 from rheostat.sim.engine.jit import at, jit
 from rheostat.sim.engine.service import cores, io
 from rheostat.sim.engine.service.batch_limit import admitted_rows
-from rheostat.sim.engine.service.batch_shares import book
+from rheostat.sim.engine.service.batch_shares import book, last_end, take_back_row
 from rheostat.sim.engine.service.executor_service import note_service
 from rheostat.sim.engine.tables.codes import BATCH_GREEDY, BY_KEY, LOAD_AWARE, NONE, ROUND_ROBIN
 from rheostat.sim.engine.tables.state import EngineState
@@ -49,7 +50,7 @@ def start_batch(s: EngineState, now: float, operator: int) -> None:
     if it.grouping == BATCH_GREEDY:
         batch_greedy.assign(s, operator)
     tasks = _tasks(s, operator)
-    ready = now + _overhead_s(s, operator, tasks)
+    it.batch_ready = ready = now + _overhead_s(s, operator, tasks)
     if _is_dealt_in_tasks(s, operator):
         _deal_tasks(s, ready, operator, tasks)
     else:
@@ -84,8 +85,61 @@ def _deal_tasks(s: EngineState, ready: float, operator: int, tasks: int) -> None
         count = rows * (task + 1) // tasks - rows * task // tasks
         if count > 0:
             executor = _first_free(s, ready, operator)
+            begins = _free_s(s, ready, executor)
             for _ in range(count):
                 _give_next(s, ready, operator, executor)
+                at(s.tuples, at(s.operators, operator).batch_tail).begins = begins
+
+
+@jit
+def join_batch(s: EngineState, now: float, operator: int) -> None:
+    """Deal out once more the tasks of the running batch that have not begun: other executors may serve by now."""
+    it = at(s.operators, operator)
+    if it.batch_rows == 0 or kind_of(it.batch_code) != BATCH_END or not _is_dealt_in_tasks(s, operator):
+        return
+    ready = max(now, it.batch_ready)
+    first = it.batch_head
+    while first != NONE and at(s.tuples, first).begins <= now:
+        first = at(s.tuples, first).next
+    if first == NONE:
+        return
+    i = first
+    while i != NONE:
+        take_back_row(s, i, operator)
+        leave_task(s, at(s.tuples, i).executor)
+        i = at(s.tuples, i).next
+    i, before, began, executor, begins = first, NONE, 0.0, NONE, 0.0
+    while i != NONE:
+        row = at(s.tuples, i)
+        if row.executor != before or row.begins != began:
+            before, began = row.executor, row.begins
+            executor = _first_free(s, ready, operator)
+            begins = _free_s(s, ready, executor)
+        _hand_on(s, ready, i, executor)
+        row.begins = begins
+        i = row.next
+    cancel(s, it.batch_code)
+    it.batch_code = push(s, _end(s, ready, operator), BATCH_END, operator)
+
+
+@jit
+def _hand_on(s: EngineState, ready: float, i: int, executor: int) -> None:
+    """Make row `i` of a running batch, which was work of another executor, work of `executor`."""
+    row = at(s.tuples, i)
+    before, it = at(s.executors, row.executor), at(s.executors, executor)
+    work = row.service_s * before.speed - receiving_s(s, row.sender, row.executor)
+    time = (work + receiving_s(s, row.sender, executor)) / it.speed
+    at(s.operators, row.operator).service_sum += time - row.service_s
+    if row.executor != executor:
+        before.handed_on += 1
+        it.arrived += 1
+        it.read_at = max(it.read_at, io.read_until(s, ready, i, executor))
+    if it.rows == 0:
+        cores.occupy(s, it.node)
+    it.rows += 1
+    row.executor = executor
+    row.service_s = time
+    it.work_s += time
 
 
 @jit
@@ -95,12 +149,20 @@ def _first_free(s: EngineState, ready: float, operator: int) -> int:
     first, first_s = 0, math.inf
     for step in range(it.servers):
         position = (it.turn + step) % it.servers
-        each = at(s.executors, server(s, operator, position))
-        free_s = max(ready, each.free_at, each.away_until) + each.extra_s + each.work_s
+        free_s = _free_s(s, ready, server(s, operator, position))
         if free_s < first_s:
             first, first_s = position, free_s
     it.turn = first + 1
     return server(s, operator, first)
+
+
+@jit
+def _free_s(s: EngineState, ready: float, executor: int) -> float:
+    """When `executor` is done with what it has, and with what it was given of the batch. That its first task takes
+    longer shows once it has begun."""
+    it = at(s.executors, executor)
+    own_s = it.work_s + it.extra_s if it.work_s > 0.0 else 0.0
+    return float(max(ready, it.free_at, it.away_until) + own_s)
 
 
 @jit
@@ -147,11 +209,8 @@ def _overhead_s(s: EngineState, operator: int, tasks: int) -> float:
 @jit
 def _end(s: EngineState, ready: float, operator: int) -> float:
     """The end of a batch whose tasks start at `ready`: that of the longest share, all being worked on in parallel."""
-    end = ready
     for position in range(at(s.operators, operator).servers):
         executor = server(s, operator, position)
-        it = at(s.executors, executor)
-        if it.work_s + it.extra_s > 0.0:
+        if at(s.executors, executor).work_s > 0.0:
             book(s, ready, operator, executor)
-            end = max(end, it.free_at)
-    return end
+    return max(ready, last_end(s, operator))

@@ -57,6 +57,7 @@ _TUPLE = {
     "sender": NONE,
     "executor": NONE,
     "service_s": 0.0,
+    "begins": 0.0,
     "scheduler": 0,
     "epoch": NONE,
     "claimed_s": 0.0,
@@ -150,6 +151,7 @@ _OPERATOR = {
     "batch_rows": 0,
     "batch_code": NONE,
     "batch_started": -np.inf,
+    "batch_ready": -np.inf,
     "batch_count": 0,
     "batch_duration_s": 0.0,
     "batch_overhead_s": 0.0,
@@ -206,7 +208,7 @@ _EXECUTOR = {
 }
 _SERVER = {"executor": NONE}
 # An executor's share of an operator's latest batch: until when it is busy with it, and with how much work.
-_SHARE = {"end": 0.0, "work_s": 0.0}
+_SHARE = {"end": 0.0, "work_s": 0.0, "crowding": 1.0}
 # I/O is busy until `io_until`, with what was asked for so far; `io_s` is the time that all of it takes.
 _NODE = {"cores": np.inf, "busy": 0, "io_until": 0.0, "io_s": 0.0}
 # What a grouping remembers of one executor of one operator: the first five for load-aware, the others for OSG.
