@@ -3,11 +3,11 @@
 import itertools
 
 import pytest
-from plants import executor_row, exponential, fixed, keyed, one_operator, plant, row
+from plants import executor_row, exponential, fixed, keyed, one_operator, plant, realise, row
 
 from rheostat.load import Step
 from rheostat.plan import Plan, PoolPlan
-from rheostat.sim.model import Batches, OperatorModel, Service
+from rheostat.sim.model import Batches, ClusterModel, OperatorModel, Service
 from rheostat.spark.streams.batch_limit import BatchLimit
 from rheostat.spark.streams.stream import Arrival
 from rheostat.topology import Operator, Source, Topology
@@ -90,6 +90,8 @@ def batch_sizes(it, until_s):
         rows = int(now.batch_rows)
     return found
 
+
+STARTS = ClusterModel(start="100ms")
 
 SURGE = Step([(0, 20.0), (10, 4000.0), (20, 20.0)])
 
@@ -182,6 +184,43 @@ def test_load_aware_grouping_deals_three_tasks_for_each_executor():
     assert row(it).batch_task_count == 12 * row(it).batch_count
     assert duration_s == pytest.approx(8 / 12 * 4, rel=0.05)
     assert executor_row(it, 1).completed == pytest.approx(row(it).completed / 12, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("comes_s", "ends_s", "by_the_new_one"),
+    [(-0.2, 1.0, 48), (0.7, 1.48, 24), (1.1, 1.6, 25), (1.5, 1.96, 0)],
+    ids=["before the first task", "two tasks wait", "one task waits", "none waits"],
+)
+def test_an_executor_that_comes_during_a_batch_takes_tasks_that_wait(comes_s, ends_s, by_the_new_one):
+    """Of 98 rows in four tasks, of 24, 25, 24 and 25, which one executor would do in 1.96 s."""
+    tasks_begin_s = 1 / 99.5 + 11
+    batches = Batches(fixed=1, per_task=0, trigger="10s", limit="none", tasks=4)
+    load = Step([(0, 99.5), (1, 0.0)])
+    it = plant(one_operator(), fixed(0.02, queues="batches", batches=batches), rate=load, scv=0, cluster=STARTS)
+    it.cluster.advance(tasks_begin_s - 1 + 1e-6)
+    before_s = float(row(it).batch_duration_s)
+    it.cluster.advance(tasks_begin_s + comes_s - 0.1)
+    it.apply(Plan.initial(it.topology, 2))
+    it.cluster.advance(tasks_begin_s + comes_s + 0.01)
+    assert len(it.cluster.registry.serving("op")) == 2
+    it.cluster.advance(20.0)
+    assert float(row(it).batch_duration_s) - before_s == pytest.approx(1 + ends_s)
+    assert row(it).completed == 99
+    assert executor_row(it, 1).completed == by_the_new_one
+    assert sum(executor_row(it, number).busy_s for number in (0, 1)) == pytest.approx(99 * 0.02)
+
+
+def test_the_substreams_of_an_executor_that_comes_during_a_batch_follow_in_the_next_one():
+    batches = Batches(fixed=0, per_task=0, trigger="10s")
+    it = plant(keyed(2), fixed(0.1, queues="batches", batches=batches), rate=8.0, cluster=STARTS)
+    it.cluster.advance(11.0)
+    under_way = int(row(it).batch_rows)
+    assert under_way > 20
+    realise(it, Plan.initial(it.topology, 2))
+    assert row(it).batch_rows == under_way
+    assert executor_row(it, 1).arrived == 0
+    it.cluster.advance(22.0)
+    assert executor_row(it, 1).arrived > 20
 
 
 def test_a_free_executor_takes_the_task_of_one_that_another_operator_keeps_busy():
