@@ -56,7 +56,7 @@ class Batches(Spec, frozen=True):
     slow executor delays a batch by one task; the task of a substream waits for the executor that has the substream.
 
     `limit` is the most records in one batch: a number, "none", or "pace", the rule of the Spark plant: a batch may have
-    1.5 times the records of the batch before, or as many as would have lasted five seconds at its pace if that is more.
+    twice the records of the batch before, or as many as would have lasted ten seconds at its pace if that is more.
     """
 
     fixed: Duration = "150ms"

@@ -19,23 +19,13 @@ def test_before_the_first_batch_nothing_is_held_back():
 
 def test_a_batch_takes_what_lasts_so_long_at_the_pace_of_the_one_before():
     waiting = arrivals(20, 20, 20, 20)
-    assert after_a_batch_of(10, took_s=2.5).admitted(waiting) == waiting[:2]
+    assert after_a_batch_of(10, took_s=2).admitted(waiting) == waiting[:2]
     assert after_a_batch_of(10, took_s=1).admitted(waiting) == waiting
 
 
 def test_a_batch_that_took_long_may_be_followed_by_a_longer_one():
     waiting = arrivals(20, 20, 20, 20)
     assert after_a_batch_of(20, took_s=100).admitted(waiting) == waiting[:2]
-
-
-def test_batches_of_single_arrivals_can_grow():
-    """Were only whole arrivals counted, 1.5 times one would be one for ever."""
-    limit, rows = after_a_batch_of(20, took_s=10), [20]
-    for _ in range(5):
-        rows.append(sum(each.rows for each in limit.admitted(arrivals(*[20] * 50))))
-        limit.batch_started(rows[-1], 200.0)
-        limit.batch_ended(200.0 + rows[-1])
-    assert rows == sorted(set(rows))
 
 
 def test_what_was_published_together_is_taken_together_however_much_it_is():

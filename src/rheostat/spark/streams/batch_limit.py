@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from rheostat.spark.streams.stream import Arrival
 
-LONGEST_S = 5.0
-"""Long compared with the fixed cost of a batch, short compared with the time that executors take to start."""
+LONGEST_S = 10.0
+"""Long compared with the fixed cost of a batch, short compared with the time in which a backlog gets out of hand."""
 
-GROWTH = 1.5
+GROWTH = 2.0
 """A batch may always have this many times the rows of the batch before."""
 
 
@@ -37,11 +37,10 @@ class BatchLimit:
             self._most_rows = rows * max(GROWTH, self._longest_s / (now_s - started_s))
 
     def admitted(self, arrivals: Sequence[Arrival]) -> Sequence[Arrival]:
-        """The first of `arrivals` that the next batch may read: at least one with rows, however many those are, and
-        others if half of their rows may be read, so that batches of single arrivals can grow."""
+        """The first of `arrivals` that the next batch may read: at least one with rows, however many those are."""
         rows = 0
         for count, arrival in enumerate(arrivals):
-            if rows and self._most_rows is not None and rows + arrival.rows / 2 > self._most_rows:
+            if rows and self._most_rows is not None and rows + arrival.rows > self._most_rows:
                 return arrivals[:count]
             rows += arrival.rows
         return arrivals

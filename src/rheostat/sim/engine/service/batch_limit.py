@@ -6,16 +6,16 @@ The rule is that of `rheostat.spark.streams.batch_limit`, with its constants.
 from rheostat.sim.engine.jit import at, jit
 from rheostat.sim.engine.tables.state import EngineState
 
-LONGEST_S = 5.0
-GROWTH = 1.5
+LONGEST_S = 10.0
+GROWTH = 2.0
 
 
 @jit
 def admitted_rows(s: EngineState, operator: int) -> int:
-    """How many of the waiting rows the next batch of `operator` takes."""
+    """How many of the waiting rows the next batch of `operator` takes: at least one."""
     it = at(s.operators, operator)
     rows = min(it.queued, it.batch_limit)
-    return int(it.batch_most + 0.5) if it.batch_most < rows else rows
+    return max(1, int(it.batch_most)) if it.batch_most < rows else rows
 
 
 @jit
