@@ -148,6 +148,14 @@ def test_a_load_that_falls_lower_than_ever_is_expected_to_do_what_it_did_when_it
     assert most_within(replay, 20.0) <= 20.0 * 150.0
 
 
+def test_a_load_below_its_median_is_supposed_to_double_and_not_to_jump_to_twice_its_median():
+    (replay,) = history_of([200.0] * 100 + [60.0] * 40).replays(20.0)
+    rise_s = replay.moments_s[0]
+    before, then, after = np.interp([rise_s - 20.0, rise_s, rise_s + 20.0], replay.times_s, replay.arrived)
+    assert replay.supposed > 0
+    assert (then - before, after - then) == pytest.approx((60.0 * 20, 120.0 * 20), rel=0.05)
+
+
 def test_a_load_that_is_far_above_its_mean_is_not_supposed_to_rise_further():
     history = history_of([50.0] * 200 + [300.0] * 20)
     (replay,) = history.replays(20.0)

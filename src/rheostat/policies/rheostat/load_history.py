@@ -34,7 +34,8 @@ _MOST_MOMENTS = 120
 """Of more moments some are left out, evenly."""
 
 _UNSEEN_RISE = 2.0
-"""Times its median to which the load may rise, although nothing like that was seen."""
+"""Times its median, or its present rate if that is lower, to which the load may rise, although nothing like that was
+seen."""
 
 _UNSEEN_S = 25.0
 """The share of moments at which it does so is this time over the time since the load is observed."""
@@ -263,7 +264,7 @@ class LoadHistory:
         alike_s = self._moments_like_now(rates, horizon_s, or_lowest=True)
         passed_s = self._past[-1].time_s - self._past[0].time_s
         supposed = round(_UNSEEN_S / passed_s * len(alike_s)) if len(alike_s) else 1
-        before, after = rate * horizon_s, max(_UNSEEN_RISE * float(np.median(rates)), rate) * horizon_s
+        before, after = rate * horizon_s, max(_UNSEEN_RISE * min(rate, float(np.median(rates))), rate) * horizon_s
         rise_s = counted_s[0] - horizon_s
         return LoadReplay(
             np.concatenate([[rise_s - horizon_s, rise_s], counted_s]),
