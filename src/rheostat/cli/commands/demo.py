@@ -24,7 +24,7 @@ from rheostat.web.address import LOOPBACK
 if TYPE_CHECKING:
     from rheostat.pipeline import Pipeline
 
-COST_S = 0.02
+COST_S = 0.03
 PERIOD_S = 2.0
 MAX_EXECUTORS = 6
 MAX_COUNT_EXECUTORS = 2
