@@ -224,6 +224,12 @@ def test_a_pool_is_scaled_and_the_goal_changed_by_hand(tab: Tab, live: LiveRun) 
     page.get_by_role("button", name="Change").click()
     expect(page.locator("#subtitle")).to_contain_text("SLA 3s over 20s")
     assert live.controller.goal.end_to_end.latency_s == 3.0
+    assert live.controller.goal.budget.total == 9
+    page.get_by_role("button", name="Goal").click()
+    page.get_by_label("Most executors of all").fill("")
+    page.get_by_role("button", name="Change").click()
+    expect(page.locator("#subtitle")).not_to_contain_text("at most 9 executors")
+    assert live.controller.goal.budget.total is None
     assert tab.errors == []
 
 

@@ -183,6 +183,14 @@ def test_another_goal_is_in_force_and_shown(live: LiveRun) -> None:
     ]  # fmt: skip
 
 
+def test_the_limit_of_all_executors_is_changed_and_lifted(live: LiveRun) -> None:
+    for total in (12, None):
+        assert steer(live, {"do": "goal", "total": total}).status_code == 200
+        assert live.controller.goal.budget.total == total
+    assert steer(live, {"do": "goal", "most": {}}).status_code == 200
+    assert live.controller.goal.budget.total is None
+
+
 def test_changes_are_told_as_they_happen_until_the_end(live: LiveRun) -> None:
     with httpx.stream("GET", f"{live.dashboard.url}api/events", timeout=30) as stream:
         lines = (json.loads(line[6:]) for line in stream.iter_lines() if line.startswith("data: "))

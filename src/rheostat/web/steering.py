@@ -39,10 +39,12 @@ class DryRunRequest(Request, frozen=True, kw_only=True, tag="dry-run"):
 
 
 class GoalRequest(Request, frozen=True, kw_only=True, tag="goal"):
-    """Other SLAs ("5s/30s") by their scope, which for the whole topology is empty; other bounds. The rest stays."""
+    """Other SLAs ("5s/30s") by their scope, which for the whole topology is empty; other bounds. The rest stays.
+
+    A `total` of null is no limit of all executors together."""
 
     slas: dict[str, Annotated[str, msgspec.Meta(max_length=100)]] = {}
-    total: Executors | None = None
+    total: Executors | msgspec.UnsetType | None = msgspec.UNSET
     least: dict[Name, Executors] | None = None
     most: dict[Name, Executors] | None = None
 
@@ -110,7 +112,7 @@ class Steering:
             known = [sla.scope for sla in goal.slas]
             raise ConfigError(f"no SLA is for {next(iter(asked))!r}; {nearest(next(iter(asked)), known)}")
         budget = Budget(
-            goal.budget.total if request.total is None else request.total,
+            goal.budget.total if request.total is msgspec.UNSET else request.total,
             _or_else(request.least, goal.budget.least),
             _or_else(request.most, goal.budget.most),
         )

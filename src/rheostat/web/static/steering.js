@@ -57,7 +57,7 @@ export class SteeringPanel {
       ...slas.map(({ scope, field }) => html("label", {}, scope ? `SLA ${scope}` : "SLA: latency / window", field)), html("label", {}, "Most executors of all", total),
       html("div", { class: "bounds" }, html("span", {}, "Executors"), html("span", {}, "fewest"), html("span", {}, "most"),
         ...bounds.flatMap((each) => [html("span", {}, each.name), each.least, each.most])),
-    ], "Change", () => this.request({ do: "goal", slas: Object.fromEntries(slas.filter(({ field }) => field.value).map(({ scope, field }) => [scope, field.value])), ...(total.value ? { total: Number(total.value) } : {}), least: given("least"), most: given("most") }));
+    ], "Change", () => this.request({ do: "goal", slas: Object.fromEntries(slas.filter(({ field }) => field.value).map(({ scope, field }) => [scope, field.value])), total: total.value ? Number(total.value) : null, least: given("least"), most: given("most") }));
   }
 }
 
