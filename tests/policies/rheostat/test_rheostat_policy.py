@@ -132,6 +132,18 @@ def test_peaks_that_recur_are_expected():
     assert before.measures.external_rate < 100
 
 
+@pytest.mark.parametrize(("calm_s", "leave"), [(140, True), (35, False)])
+def test_after_a_peak_that_recurs_executors_leave_soon_unless_the_next_one_is_near(calm_s, leave):
+    """Near: sooner than executors that leave now could be back, and than they are kept anyway."""
+    period_s = calm_s + 40
+    load = {"shape": "step", "steps": [[0, 50], [f"{calm_s}s", 300], [f"{period_s}s", 50]], "repeat": f"{period_s}s"}
+    _, turns = run(scenario(load, duration=f"{7 * period_s}s"))
+    end_s = 6.0 * period_s
+    after = [turn.plan.total for turn in turns if end_s + 20 <= turn.time_s <= end_s + 28]
+    assert (max(after) <= 4) == leave
+    assert leave or min(after) >= 8
+
+
 def test_every_reason_has_what_was_measured_and_what_is_done():
     _, turns = run(scenario({"shape": "step", "steps": [[0, 60], ["3m", 240]]}, duration="5m"))
     for decision in acts(turns):

@@ -219,6 +219,11 @@ class LoadHistory:
         )
         return float(np.clip(share, 0.0, 1.0))
 
+    @property
+    def has_season(self) -> bool:
+        """Whether the load recurs, so that there is a forecast."""
+        return self._season > 1
+
     def forecast(self, horizon_s: float) -> float | None:
         """The highest rate within `horizon_s`, as it was a season before; None without seasons."""
         if self._season <= 1 or self.rate is None:

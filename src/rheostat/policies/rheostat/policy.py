@@ -201,12 +201,11 @@ class Rheostat(Policy[RheostatOptions]):
 
     def _needs(self, observation: Observation, sizing: Sizing) -> dict[PoolName, _Need]:
         aim_s = _AIM * self._sla_s
-        load, left = (
-            self._for_load(observation, sizing, aim_s),
-            sizing.with_more(1 + max(_LEAVING, self._load.error)).left(aim_s),
-        )
-        is_forecast = self._load.forecast(sizing.start_s) is not None
-        replays = () if is_forecast else self._load.replays(self._latency.window_s + sizing.start_s)
+        load = self._for_load(observation, sizing, aim_s)
+        seasonal = self._load.forecast(sizing.start_s + self._keep_s)
+        staying = sizing if seasonal is None else replace(sizing, rates=self._routes.arrival_rates(seasonal) or {})
+        left = staying.with_more(1 + max(_LEAVING, self._load.error)).left(aim_s)
+        replays = self._load.replays(self._latency.window_s + sizing.start_s) if seasonal is None else ()
         rises = sizing.for_rises(replays, self.options.caution, load, aim_s)
         too_few = sizing.too_few(replays, self.options.caution, _TOLERATED * self._sla_s)
         return {
@@ -246,8 +245,9 @@ class Rheostat(Policy[RheostatOptions]):
         """The size that a pool should have, if the budget allows it."""
         pool, time_s = observation.pools[name], observation.snapshot.time_s
         recent, failed = self._kept.setdefault(name, deque()), self._failed.setdefault(name, FailedSizes())
+        keep_s = min(self._keep_s, _RECENT_S) if self._load.has_season else self._keep_s
         recent.append((time_s, need.kept))
-        while len(recent) > 1 and not recent[1][0] > time_s - self._keep_s:
+        while len(recent) > 1 and not recent[1][0] > time_s - keep_s:
             recent.popleft()
         if need.now > pool.size:
             self._last_out_s[name] = time_s
@@ -255,7 +255,7 @@ class Rheostat(Policy[RheostatOptions]):
                 failed.scaled_out(time_s, work)
             return need.now
         is_new = time_s - self._last_out_s.get(name, -math.inf) < _RECENT_S
-        if is_new or pool.settling or self._is_late(observation) or time_s - recent[0][0] < self._keep_s:
+        if is_new or pool.settling or self._is_late(observation) or time_s - recent[0][0] < keep_s:
             return pool.size
         wanted = max(need.backlog, failed.least(time_s, work), *(size for _, size in recent))
         if wanted < pool.size:
