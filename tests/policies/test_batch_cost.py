@@ -115,3 +115,26 @@ def test_without_batches_there_is_no_cost():
     costs.update(None, 4)
     assert costs.fitted() is None
     assert costs.at(4) is None
+
+
+def learned_from(*costs_s):
+    """One batch in each turn, on one executor."""
+    costs, paid_s = BatchCosts(), 0.0
+    for count, cost_s in enumerate((0.0, *costs_s)):
+        paid_s += cost_s
+        costs.update(Batch(count, 9.9, paid_s), 1)
+    return costs.at(1)
+
+
+def test_a_first_batch_that_was_cold_does_not_show_what_batches_cost():
+    assert learned_from(13.0, 0.5, 0.7) == pytest.approx(0.6)
+    assert learned_from(13.0, 0.5, 0.7, 0.6) == pytest.approx(0.6)
+
+
+def test_batches_that_all_take_long_do():
+    assert learned_from(13.0, 8.0, 9.0) == pytest.approx(10.0)
+    assert learned_from(0.5, 0.7, 1.2) == pytest.approx(0.8)
+
+
+def test_costs_that_have_risen_count_once_older_ones_have_half_the_weight():
+    assert learned_from(*[0.5] * 30, *[5.0] * 60) == pytest.approx(5.0, rel=0.15)

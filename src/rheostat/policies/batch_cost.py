@@ -19,6 +19,9 @@ _ENOUGH = 3
 _MANY_TASKS = 3
 """For each executor: stages with more tasks than that have as many on any number of executors."""
 
+_COLD = 3.0
+"""Times as much as the others the dearest batches must have cost to be left out: they were cold, and took seconds."""
+
 _REMEMBERED = 20
 """Batches at one number of executors after which older ones count half: the first ones are cold, and costs drift."""
 
@@ -68,7 +71,7 @@ class BatchCosts:
     def fitted(self) -> BatchCost | None:
         """None before anything is known."""
         known = {k: paid for k, paid in self._paid.items() if paid.batches >= _ENOUGH}
-        sizes, costs_s = list(known), [paid.cost_s / paid.batches for paid in known.values()]
+        sizes, costs_s = list(known), [paid.usual_s for paid in known.values()]
         if not any(costs_s):
             return None
         shared_s = max(paid.overhead_s / paid.batches for paid in known.values())
@@ -125,14 +128,28 @@ class _Reading:
 
 @dataclass(slots=True)
 class _Paid:
-    """Batches run at one number of executors, what they cost together, and what their tasks did on executors."""
+    """Batches run at one number of executors, what they cost together, and what their tasks did on executors. The
+    dearest of one reading are known apart."""
 
     batches: float = 0.0
     cost_s: float = 0.0
     overhead_s: float = 0.0
+    dearest: float = 0.0
+    dearest_cost_s: float = 0.0
 
     def add(self, batches: int, cost_s: float, overhead_s: float) -> None:
         if self.batches > _REMEMBERED:
             self.batches, self.cost_s, self.overhead_s = self.batches / 2, self.cost_s / 2, self.overhead_s / 2
+            self.dearest = self.dearest_cost_s = 0.0
+        if self.dearest == 0.0 or cost_s / batches > self.dearest_cost_s / self.dearest:
+            self.dearest, self.dearest_cost_s = batches, cost_s
         self.batches, self.cost_s = self.batches + batches, self.cost_s + cost_s
         self.overhead_s += overhead_s
+
+    @property
+    def usual_s(self) -> float:
+        """What a batch cost; without the dearest if they were cold, as far as others tell."""
+        others, others_cost_s = self.batches - self.dearest, self.cost_s - self.dearest_cost_s
+        if others >= _ENOUGH - 1 and self.dearest_cost_s / self.dearest > _COLD * others_cost_s / others:
+            return others_cost_s / others
+        return self.cost_s / self.batches

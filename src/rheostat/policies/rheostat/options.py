@@ -31,7 +31,7 @@ class RheostatOptions(PolicyOptions, frozen=True, kw_only=True):
     keep: Annotated[
         Duration,
         msgspec.Meta(
-            description="How long executors are kept after they were last needed. Lengthen it if executors are "
-            "removed and soon needed again."
+            description="How long executors are kept after they were last needed, or as long as one takes to start if "
+            "that is longer. Lengthen it if executors are removed and soon needed again."
         ),
     ] = "30s"

@@ -93,7 +93,7 @@ class Rheostat(Policy[RheostatOptions]):
         super().__init__(goal, options)
         self._load, self._routes, self._starts = LoadHistory(), Routes(goal.topology), StartTimes()
         self._costs = {name: OperatorCost() for name in goal.topology.operators}
-        self._keep_s = seconds(self.options.keep, "keep")
+        self._least_keep_s = seconds(self.options.keep, "keep")
         self._kept: dict[PoolName, deque[tuple[float, int]]] = {}
         self._failed: dict[PoolName, FailedSizes] = {}
         self._last_out_s: dict[PoolName, float] = {}
@@ -106,6 +106,11 @@ class Rheostat(Policy[RheostatOptions]):
         self._outside = LatencyOutside()
         self._correction = LatencyCorrection(self._sla_s, self._latency.window_s)
         self.expectation: Expectation | None = None
+
+    @property
+    def _keep_s(self) -> float:
+        """How long executors are kept: what leaves sooner might be asked for again before it could be had back."""
+        return max(self._least_keep_s, self._starts.alone_s)
 
     def decide(self, observation: Observation) -> Sequence[Decision]:
         """One decision for each pool."""
