@@ -91,8 +91,9 @@ class SimPlant:
             self._move(operator)
         for pool in plan.pools:
             self._scale_in(pool)
-        for operator in plan.pool_of:
+        for operator, pool in plan.pool_of.items():
             self._regroup(operator)
+            self.cluster.row(operator).planned = len(plan.pools[pool].executors)
         return tuple(obstacles)
 
     def reached(self, plan: Plan) -> frozenset[PoolName]:

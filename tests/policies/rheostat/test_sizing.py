@@ -215,9 +215,9 @@ def test_what_too_few_executors_take_is_without_bound_also_after_moments_without
 
 def test_a_rise_that_came_once_is_not_expected_again_after_a_while():
     sizing, twice = sizing_of({"work": cost_of(0.02, 0.5)}, {"work": 90.0}, most=20), replay_of(4.0)
-    once = LoadReplay(twice.times_s, twice.arrived, np.arange(10.0, 60.0, 2.0), twice.rate)
+    once = LoadReplay(twice.times_s, twice.arrived, np.arange(0.0, 60.0, 2.0), twice.rate)
     assert sizing.for_rises([once], 0.95, {"work": 3}, 4.0) == {"work": 3}
-    soon = LoadReplay(twice.times_s[:100], twice.arrived[:100], np.arange(10.0, 60.0, 2.0), twice.rate)
+    soon = LoadReplay(twice.times_s[:100], twice.arrived[:100], np.arange(0.0, 60.0, 2.0), twice.rate)
     assert sizing.for_rises([soon], 0.95, {"work": 3}, 4.0)["work"] > 3
 
 
@@ -280,7 +280,7 @@ def test_warm_standbys_stand_for_executors_when_the_load_rises_and_drain_a_backl
     without, with_two = (sizing_of(costs, rates, sizes={"work": 3}, most=20, standby=number) for number in (0, 2))
     needed = without.for_rises([rise], 0.95, {"work": 3}, 4.0)["work"]
     assert with_two.for_rises([rise], 0.95, {"work": 3}, 4.0)["work"] == max(3, needed - 2) < needed
-    snapshot = Snapshot(0.0, (OperatorState("work", queued=1500, oldest_s=10.0),))
+    snapshot = Snapshot(0.0, (OperatorState("work", queued=3000, oldest_s=10.0),))
     late_s, sooner_s = (sizing.drained("work", snapshot, 5).late_s for sizing in (without, with_two))
     assert sooner_s < late_s
     assert with_two.drained("work", snapshot, 3) == without.drained("work", snapshot, 3), "none is woken"

@@ -71,20 +71,21 @@ def drain(cost: OperatorCost, backlog: Backlog, executors: Executors, limit_s: f
 
 
 def _in_batches(cost: OperatorCost, backlog: Backlog, executors: Executors) -> tuple[Floats, Floats, Floats]:
-    """Times, records and mean latencies of batches. Each takes all that waits when it begins, up to the source's limit;
-    executors that come while it runs serve the next one, which takes longer because they are new. Once they have
-    settled, the others are like the last."""
+    """Times, records and mean latencies of batches. Each takes all that waits when it begins, up to the source's limit.
+    Executors that come while it runs take its waiting tasks; where keys decide, they serve from the next one on. That
+    batch takes longer because they are new. Once all serve, the other batches are like the last."""
     results = [(backlog.left_s, backlog.rows, backlog.latency_s)]
-    last_s, before_s, served = executors[-1][0], math.inf, executors[0][1]
+    last_s, before_s, served = executors[-1][0], math.inf, _serving(executors, 0.0)
     since_s, now_s = -backlog.arrived_s, backlog.left_s
     waiting = backlog.waiting + backlog.rate * backlog.left_s
     while now_s < _HORIZON_S:
-        size = next(size for from_s, size in reversed(executors) if from_s <= now_s)
-        starting_s = cost.start_cost_s if served < size else 0.0
-        served = size
         rows = min(waiting, cost.row_limit)
         until_s = since_s + (now_s - since_s) * (rows / waiting if waiting > 0 else 1.0)
-        batch_s = starting_s + float(cost.batch_with_s(np.array(rows), np.array(size), math.ceil(size)))
+        batch_s = _batch_s(cost, rows, now_s, executors)
+        size = _serving(executors, now_s + batch_s if cost.can_be_joined else now_s)
+        if served < size:
+            batch_s += cost.start_cost_s
+        served = size
         results.append((now_s + batch_s, rows, now_s + batch_s - (since_s + until_s) / 2))
         took_s = max(batch_s, cost.trigger_s, _SHORTEST_BATCH_S)
         is_settled = now_s >= last_s and rows == waiting and abs(took_s - before_s) <= _SETTLED * took_s
@@ -96,6 +97,27 @@ def _in_batches(cost: OperatorCost, backlog: Backlog, executors: Executors) -> t
             break
     ends_s, counts, latencies_s = np.array(results).T
     return ends_s, counts, latencies_s
+
+
+def _batch_s(cost: OperatorCost, rows: float, now_s: float, executors: Executors) -> float:
+    """How long a batch of so many records takes that begins `now_s`."""
+    size, done, at_s = _serving(executors, now_s), 0.0, now_s
+    for from_s, more in executors if cost.can_be_joined else ():
+        if from_s <= at_s:
+            continue
+        takes_s = _takes_s(cost, rows, size)
+        if (done_by_then := done + (from_s - at_s) / takes_s) >= 1:
+            break
+        size, done, at_s = more, done_by_then, from_s
+    return at_s - now_s + (1 - done) * _takes_s(cost, rows, size)
+
+
+def _takes_s(cost: OperatorCost, rows: float, size: float) -> float:
+    return max(1e-6, float(cost.batch_with_s(np.array(rows), np.array(size), math.ceil(size))))
+
+
+def _serving(executors: Executors, time_s: float) -> float:
+    return next(size for from_s, size in reversed(executors) if from_s <= time_s)
 
 
 def _record_by_record(cost: OperatorCost, backlog: Backlog, executors: Executors) -> tuple[Floats, Floats, Floats]:

@@ -14,7 +14,7 @@ _DRAINING_USE = 0.5
 """Utilisation when further executors serve, which were asked for because of a rise."""
 
 _LIKE_THE_WORST = 0.5
-"""Latencies above this share of the worst one are like it."""
+"""Latencies that exceed those of the long run by this share of what the worst one does are like it."""
 
 _FORGOTTEN_S = 300.0
 _STEP_S = 2.0
@@ -46,26 +46,24 @@ class LoadReplay:
         latencies_s = (self._in_batches if cost.batched else self._record_by_record)(
             cost, rate / self.rate, rate, size, start_s, window_s
         )
-        expected_s = self._expected(latencies_s, start_s + window_s)
-        return float(np.quantile(expected_s, share, method="higher")) if len(expected_s) else 0.0
+        expected_s = self._expected(latencies_s, start_s + window_s, cost.latency_s(rate, size))
+        return float(np.quantile(expected_s, share, method="higher"))
 
-    def _expected(self, latencies_s: Floats, around_s: float) -> Floats:
-        """Without the moments around the worst one if nothing like it came at another time, and it was long ago or must
-        come twice: then it is not expected again."""
-        supposed_s, seen_s, moments_s = (
-            latencies_s[: self.supposed],
-            latencies_s[self.supposed :],
-            self.moments_s[self.supposed :],
-        )
-        if not len(seen_s):
-            return supposed_s
+    def _expected(self, latencies_s: Floats, around_s: float, steady_s: float) -> Floats:
+        """With the latency of the long run around the worst moment if nothing like it came at another time, and it was
+        long ago or must come twice: then it is not expected again."""
+        seen_s, moments_s = latencies_s[self.supposed :], self.moments_s[self.supposed :]
+        if not len(seen_s) or math.isinf(steady_s):
+            return latencies_s
         worst = seen_s.argmax()
-        if not self.is_expected_once or moments_s[worst] <= self.times_s[-1] - _FORGOTTEN_S:
-            others_s = seen_s[np.abs(moments_s - moments_s[worst]) > around_s]
-            comes_again = others_s.max() >= _LIKE_THE_WORST * seen_s[worst] if len(others_s) else self.is_expected_once
-            if not comes_again:
-                seen_s = others_s
-        return np.concatenate([supposed_s, seen_s])
+        if self.is_expected_once and moments_s[worst] > self.times_s[-1] - _FORGOTTEN_S:
+            return latencies_s
+        is_around = np.abs(moments_s - moments_s[worst]) <= around_s
+        limit_s = steady_s + _LIKE_THE_WORST * (seen_s[worst] - steady_s)
+        if self.is_expected_once if is_around.all() else seen_s[~is_around].max() >= limit_s:
+            return latencies_s
+        expected_s = np.where(is_around, np.minimum(seen_s, steady_s), seen_s)
+        return np.concatenate([latencies_s[: self.supposed], expected_s])
 
     def _in_batches(
         self, cost: OperatorCost, factor: float, rate: float, size: int, start_s: float, window_s: float
@@ -88,12 +86,22 @@ class LoadReplay:
             if not counts.any():
                 break
             rows = (now - before) * factor
-            batch_s = cost.batch_with_s(rows, np.where(now_s < begin_s + start_s, size, later), size)
+            batch_s = self._batch_s(cost, rows, begin_s + start_s - now_s, size, later)
             total_s += np.where(counts, rows * (now_s + batch_s - (before_s + now_s) / 2), 0.0)
             records += np.where(counts, rows, 0.0)
             next_s = now_s + np.maximum(batch_s, cost.trigger_s)
             before_s, now_s, before, now = now_s, next_s, now, self._arrived_at(next_s) - at_first
         return np.asarray(total_s / records)
+
+    @staticmethod
+    def _batch_s(cost: OperatorCost, rows: Floats, until_s: Floats, size: int, later: Floats) -> Floats:
+        """With `size` executors, and with `later` ones as soon as these serve: from the next batch on where keys
+        decide, else they take waiting tasks at once."""
+        before_s, after_s = cost.batch_with_s(rows, np.array(size), size), cost.batch_with_s(rows, later, size)
+        if not cost.can_be_joined:
+            return np.where(until_s > 0, before_s, after_s)
+        alone_s = np.clip(until_s, 0.0, before_s)
+        return alone_s + (1 - alone_s / np.maximum(before_s, 1e-9)) * after_s
 
     def _record_by_record(
         self, cost: OperatorCost, factor: float, rate: float, size: int, start_s: float, window_s: float

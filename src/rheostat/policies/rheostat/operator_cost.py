@@ -153,6 +153,11 @@ class OperatorCost:
         return self._starts.mean_s
 
     @property
+    def can_be_joined(self) -> bool:
+        """Whether executors that come during a batch take tasks of it: where there are no keys."""
+        return not self._owners
+
+    @property
     def row_limit(self) -> float:
         """The most records that a batch takes of those that wait."""
         return self._batch_rows if self.is_limited else math.inf

@@ -119,7 +119,7 @@ class Rheostat(Policy[RheostatOptions]):
             sizing = self._sizing(observation)
         except NotMeasuredError as missing:
             return observation.hold_all(str(missing))
-        self._expect(observation.snapshot.time_s, sizing.start_s)
+        self._expect(observation.snapshot.time_s, sizing.rise_s)
         needs = self._needs(observation, sizing)
         self._correct(observation, sizing, needs)
         wanted = {name: self._wanted(observation, name, need, sizing.work(name)) for name, need in needs.items()}
@@ -178,9 +178,10 @@ class Rheostat(Policy[RheostatOptions]):
     def _sizing(self, observation: Observation) -> Sizing:
         if self._load.rate is None:
             raise NotMeasuredError("the rate at the sources was not measured yet: hold")
-        start_s = (self._starts.alone_s or _ASSUMED_START_S) + _REACTION_S
+        start_s = self._starts.alone_s or _ASSUMED_START_S
         present = self._routes.arrival_rates(self._load.rate)
-        rates = self._routes.arrival_rates(self._load.forecast(start_s) or self._load.by_trend(start_s))
+        rise_s = start_s + _REACTION_S
+        rates = self._routes.arrival_rates(self._load.forecast(rise_s) or self._load.by_trend(rise_s))
         if rates is None or present is None:
             raise NotMeasuredError("the rates of the operators were not measured yet: hold")
         for pool in observation.pools.values():
@@ -195,6 +196,7 @@ class Rheostat(Policy[RheostatOptions]):
             sla_s=self._sla_s,
             window_s=self._latency.window_s,
             start_s=start_s,
+            reaction_s=_REACTION_S,
             penalty=self.options.penalty,
             owners=observation.plan.assignment,
             correction=self._correction.factor,
@@ -207,10 +209,10 @@ class Rheostat(Policy[RheostatOptions]):
     def _needs(self, observation: Observation, sizing: Sizing) -> dict[PoolName, _Need]:
         aim_s = _AIM * self._sla_s
         load = self._for_load(observation, sizing, aim_s)
-        seasonal = self._load.forecast(sizing.start_s + self._keep_s)
+        seasonal = self._load.forecast(sizing.rise_s + self._keep_s)
         staying = sizing if seasonal is None else replace(sizing, rates=self._routes.arrival_rates(seasonal) or {})
         left = staying.with_more(1 + max(_LEAVING, self._load.error)).left(aim_s)
-        replays = self._load.replays(self._latency.window_s + sizing.start_s) if seasonal is None else ()
+        replays = self._load.replays(self._latency.window_s + sizing.rise_s) if seasonal is None else ()
         rises = sizing.for_rises(replays, self.options.caution, load, aim_s)
         too_few = sizing.too_few(replays, self.options.caution, _TOLERATED * self._sla_s)
         return {
@@ -230,7 +232,7 @@ class Rheostat(Policy[RheostatOptions]):
         load = sizing.steady(aim_s)
         if all(load[name] <= pool.size for name, pool in observation.pools.items()):
             return load
-        later = self._routes.arrival_rates(self._load.by_trend(2 * sizing.start_s)) or sizing.rates
+        later = self._routes.arrival_rates(self._load.by_trend(2 * sizing.rise_s)) or sizing.rates
         rates = {name: max(rate, later[name]) for name, rate in sizing.rates.items()}
         soon = replace(sizing, rates=rates).steady(aim_s)
         return {

@@ -35,7 +35,7 @@ _LEAST_GAIN_OUT_OF_REACH = 0.03
 _BARELY = 0.95
 """Share of the SLA's latency that is aimed at where less cannot be had."""
 
-_CHANCES = 2.0
+_CHANCES = 3.0
 """Standard deviations of the mean latency over a window."""
 
 _LEAVING_S = 5.0
@@ -57,11 +57,11 @@ Sizes = dict[PoolName, int]
 class Sizing:
     """The load of this turn: what each operator's records cost, and how many arrive a second, now and as planned for.
 
-    The SLA asks for a mean latency of `sla_s` over windows of `window_s`. An executor takes `start_s` until it serves,
-    and `crowding_s` longer for each other one that starts at once; those of a pool that start now have been starting
-    for `starting_s`. A second out of the SLA is worth `penalty` seconds of the executors that the load needs. Latencies
-    at operators are `correction` times those of the model, and records take `outside_s` in sources. There is room for
-    `room` executors in all pools together.
+    The SLA asks for a mean latency of `sla_s` over windows of `window_s`. A rise is seen after `reaction_s`. From its
+    request until it serves an executor takes `start_s`, and `crowding_s` longer for each other one that starts at once;
+    those of a pool that start now have been starting for `starting_s`. A second out of the SLA is worth `penalty`
+    seconds of the executors that the load needs. Latencies at operators are `correction` times those of the model, and
+    records take `outside_s` in sources. There is room for `room` executors in all pools together.
     """
 
     pools: Mapping[PoolName, PoolView]
@@ -72,6 +72,7 @@ class Sizing:
     window_s: float
     start_s: float
     penalty: float
+    reaction_s: float = 0.0
     starting_s: Mapping[PoolName, float] = field(default_factory=dict)
     owners: Mapping[OperatorName, tuple[int, ...]] = field(default_factory=dict)
     correction: float = 1.0
@@ -82,6 +83,11 @@ class Sizing:
     _replayed: dict[tuple[PoolName, int, float], tuple[Sequence[LoadReplay], float]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    @property
+    def rise_s(self) -> float:
+        """From a rise of the load until executors serve that were asked for because of it."""
+        return self.reaction_s + self.start_s
 
     def with_more(self, factor: float) -> "Sizing":
         """The same with a load that is higher by this factor."""
@@ -198,12 +204,14 @@ class Sizing:
         return {n for n, size in present.items() if self._replayed_s(n, replays, share, size) > allowed_s[n]}
 
     def _allowed_s(self, sizes: Mapping[PoolName, int], latency_s: float) -> dict[PoolName, float]:
-        """What is left of `latency_s` for each pool if the others need what they do in the long run."""
+        """What each pool may take of `latency_s`: what it does in the long run, and an equal part of what all of them
+        leave then, since a rise comes to all."""
         steady_s = {name: self._latency_s(name, sizes) for name in self.pools}
         rest_s = self.outside_s + sum(steady_s.values())
         if math.isinf(rest_s):
             return dict.fromkeys(self.pools, latency_s / len(self.pools))
-        return {name: max(latency_s - rest_s + own_s, latency_s / 2) for name, own_s in steady_s.items()}
+        left_s, least_s = (latency_s - rest_s) / len(self.pools), latency_s / (2 * len(self.pools))
+        return {name: max(own_s + left_s, least_s) for name, own_s in steady_s.items()}
 
     def _for_rises(
         self, pool: PoolName, replays: Sequence[LoadReplay], share: float, least: int, latency_s: float
@@ -228,7 +236,7 @@ class Sizing:
         if of is not replays:
             latency_s = self.correction * max(
                 sum(
-                    replay.latency_s(self.costs[name], self.rates[name], serving, self.start_s, self.window_s, share)
+                    replay.latency_s(self.costs[name], self.rates[name], serving, self.rise_s, self.window_s, share)
                     for name in self.pools[pool].measured
                     if self.rates[name] > 0
                 )
@@ -239,10 +247,12 @@ class Sizing:
 
     def for_backlog(self, pool: PoolName, snapshot: Snapshot, least: int) -> int:
         """As many as are worth it to drain the backlog, where the load needs `least`; the present size if no more are,
-        and 0 if no record will be late because of the backlog."""
+        or the last late record has left before one of them could serve; 0 if no record will be late because of it."""
         view = self.pools[pool]
         if (present := self.drained(pool, snapshot, view.size)).late_s <= 0:
             return 0
+        if present.until_s <= (_ACTIVATION_S if view.standby else self.start_s):
+            return view.size
         lateness_price = self.penalty * least
         best, best_price = view.size, lateness_price * present.late_s
         for size in _some_sizes(view.size + 1, self.most(pool)):
@@ -269,7 +279,15 @@ class Sizing:
             served = [(since_s, max(1.0, share * number)) for since_s, number in executors]
             steady_s = cost.latency_s(rate, max(view.size, 1))
             limit_s = max(allowed_s, _NOT_LATE * steady_s) if math.isfinite(steady_s) else allowed_s
-            drains.append(drain(cost, Backlog.of(cost, state, rate), served, limit_s / self.correction, self.window_s))
+            drains.append(
+                drain(
+                    cost,
+                    Backlog.of(cost, state, rate),
+                    served,
+                    limit_s / self.correction,
+                    self.window_s,
+                )
+            )
         return max(drains, key=lambda drained: drained.late_s)
 
     def _executors(self, view: PoolView, size: int) -> list[tuple[float, int]]:

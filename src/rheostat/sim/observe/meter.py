@@ -90,15 +90,17 @@ class SimMeter:
         )
 
     def _under_way(self, position: int, row: SimpleNamespace) -> BatchUnderWay:
-        """An executor is taken to have as large a share of the batch's tasks as of its work, and they to be of equal
-        length: work is known by executor only."""
+        """The tasks of an executor are taken to be of equal length, since work is known by executor only; and where
+        it is not known how many it has, each executor to have as many."""
         state = self._cluster.state
         now_s, width = float(state.world[0].now), int(state.world[0].width)
         shares = state.shares[position * width : (position + 1) * width]
         shares = shares[shares["end"] > row.batch_started]
         worked_s = np.clip(shares["work_s"] - (shares["end"] - now_s), 0.0, shares["work_s"])
         tasks = int(row.batch_under_way_tasks)
-        each = np.maximum(1.0, np.round(tasks * shares["work_s"] / max(shares["work_s"].sum(), 1e-12)))
+        each = shares["tasks"]
+        if not each.any():
+            each = tasks // max(1, len(shares)) + (np.arange(len(shares)) < tasks % max(1, len(shares)))
         done = worked_s / np.maximum(shares["work_s"], 1e-12)
         finished = np.floor(each * done + 1e-9)
         return BatchUnderWay(

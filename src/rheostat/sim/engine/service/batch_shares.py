@@ -16,7 +16,9 @@ def book(s: EngineState, ready: float, operator: int, executor: int) -> None:
     work = it.work_s * crowding
     begin = max(ready, it.free_at, it.away_until)
     share = _share(s, operator, executor)
-    share.work_s = work + (share.work_s if share.end > at(s.operators, operator).batch_started else 0.0)
+    has_begun = share.end > at(s.operators, operator).batch_started
+    share.work_s = work + (share.work_s if has_begun else 0.0)
+    share.tasks = it.tasks + (share.tasks if has_begun else 0)
     share.end = max(begin + work + it.extra_s, it.read_at)
     share.crowding = crowding
     it.free_at = share.end
@@ -24,6 +26,7 @@ def book(s: EngineState, ready: float, operator: int, executor: int) -> None:
     at(s.operators, operator).service_sum += work - it.work_s
     it.work_s = 0.0
     it.extra_s = 0.0
+    it.tasks = 0
 
 
 @jit
@@ -50,6 +53,12 @@ def take_back_row(s: EngineState, i: int, operator: int) -> None:
     share.work_s -= work
     share.end -= work
     _free_after_shares(s, operator, row.executor)
+
+
+@jit
+def take_back_task(s: EngineState, operator: int, executor: int) -> None:
+    """Count one task less; its rows are taken back one by one."""
+    _share(s, operator, executor).tasks -= 1
 
 
 @jit

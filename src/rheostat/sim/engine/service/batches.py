@@ -16,7 +16,7 @@ from rheostat.sim.engine.grouping.executors import server
 from rheostat.sim.engine.jit import at, jit
 from rheostat.sim.engine.service import cores, io
 from rheostat.sim.engine.service.batch_limit import admitted_rows
-from rheostat.sim.engine.service.batch_shares import book, last_end, take_back_row
+from rheostat.sim.engine.service.batch_shares import book, last_end, take_back_row, take_back_task
 from rheostat.sim.engine.service.executor_service import note_service
 from rheostat.sim.engine.tables.codes import BATCH_GREEDY, BY_KEY, LOAD_AWARE, NONE, ROUND_ROBIN
 from rheostat.sim.engine.tables.state import EngineState
@@ -69,12 +69,14 @@ def _is_dealt_in_tasks(s: EngineState, operator: int) -> bool:
 
 @jit
 def _tasks(s: EngineState, operator: int) -> int:
+    """By default one for each executor that serves, and several if more are to: these take them when they come."""
     it = at(s.operators, operator)
     if it.batch_tasks > 0:
         return int(it.batch_tasks)
     if it.grouping == BY_KEY:
         return int(it.substreams)
-    return int(it.servers * PARTS_PER_EXECUTOR if it.grouping == LOAD_AWARE else it.servers)
+    each = (2 * it.planned + it.servers) // (2 * it.servers)
+    return int(it.servers * max(each, PARTS_PER_EXECUTOR if it.grouping == LOAD_AWARE else 1))
 
 
 @jit
@@ -84,7 +86,7 @@ def _deal_tasks(s: EngineState, ready: float, operator: int, tasks: int) -> None
     for task in range(tasks):
         count = rows * (task + 1) // tasks - rows * task // tasks
         if count > 0:
-            executor = _first_free(s, ready, operator)
+            executor = _next_task_to(s, ready, operator)
             begins = _free_s(s, ready, executor)
             for _ in range(count):
                 _give_next(s, ready, operator, executor)
@@ -103,17 +105,21 @@ def join_batch(s: EngineState, now: float, operator: int) -> None:
         first = at(s.tuples, first).next
     if first == NONE:
         return
-    i = first
+    i, before, began = first, NONE, 0.0
     while i != NONE:
+        row = at(s.tuples, i)
+        if row.executor != before or row.begins != began:
+            before, began = row.executor, row.begins
+            take_back_task(s, operator, before)
         take_back_row(s, i, operator)
-        leave_task(s, at(s.tuples, i).executor)
-        i = at(s.tuples, i).next
+        leave_task(s, row.executor)
+        i = row.next
     i, before, began, executor, begins = first, NONE, 0.0, NONE, 0.0
     while i != NONE:
         row = at(s.tuples, i)
         if row.executor != before or row.begins != began:
             before, began = row.executor, row.begins
-            executor = _first_free(s, ready, operator)
+            executor = _next_task_to(s, ready, operator)
             begins = _free_s(s, ready, executor)
         _hand_on(s, ready, i, executor)
         row.begins = begins
@@ -140,6 +146,14 @@ def _hand_on(s: EngineState, ready: float, i: int, executor: int) -> None:
     row.executor = executor
     row.service_s = time
     it.work_s += time
+
+
+@jit
+def _next_task_to(s: EngineState, ready: float, operator: int) -> int:
+    """The executor that takes the next task."""
+    executor = _first_free(s, ready, operator)
+    at(s.executors, executor).tasks += 1
+    return executor
 
 
 @jit

@@ -138,6 +138,7 @@ _OPERATOR = {
     "queued": 0,
     "servers": 0,
     "idles": 0,
+    "planned": 0,
     "batch_fixed_s": 0.0,
     "batch_task_s": 0.0,
     "batch_spread": 0.0,
@@ -205,10 +206,12 @@ _EXECUTOR = {
     "free_at": 0.0,
     "extra_s": 0.0,
     "work_s": 0.0,
+    "tasks": 0,
 }
 _SERVER = {"executor": NONE}
-# An executor's share of an operator's latest batch: until when it is busy with it, and with how much work.
-_SHARE = {"end": 0.0, "work_s": 0.0, "crowding": 1.0}
+# An executor's share of an operator's latest batch: until when it is busy with it, with how much work, and
+# with how many tasks, where tasks are dealt out.
+_SHARE = {"end": 0.0, "work_s": 0.0, "crowding": 1.0, "tasks": 0}
 # I/O is busy until `io_until`, with what was asked for so far; `io_s` is the time that all of it takes.
 _NODE = {"cores": np.inf, "busy": 0, "io_until": 0.0, "io_s": 0.0}
 # What a grouping remembers of one executor of one operator: the first five for load-aware, the others for OSG.
