@@ -58,6 +58,19 @@ def test_a_limit_of_records_delays_the_oldest_ones_and_a_higher_rate_for_ever():
     assert drain(cost, backlog, [(0.0, 20)], 4.0, 30.0).late_s > 170
 
 
+def test_executors_that_come_during_a_batch_take_what_is_left_of_it_unless_keys_decide():
+    """1,000 records of 20 ms on one executor: 8 s of 20.5 are over when four others come."""
+    cost, backlog = cost_of(0.02, 0.5), Backlog(waiting=1000.0, arrived_s=10.0, rate=0.0)
+    executors = [(0.0, 1.0), (8.0, 5.0)]
+    joined_s = 8 + (1 - 8 / 20.5) * (0.5 + 20 / 5)
+    assert drain(cost, backlog, executors, 4.0, 30.0).until_s == pytest.approx(joined_s)
+    twice = [(0.0, 1.0), (4.0, 2.0), (8.0, 5.0)]
+    twice_s = 8 + (1 - 4 / 20.5 - 4 / 10.5) * (0.5 + 20 / 5)
+    assert drain(cost, backlog, twice, 4.0, 30.0).until_s == pytest.approx(twice_s)
+    cost._owners = (0, 0)
+    assert drain(cost, backlog, executors, 4.0, 30.0).until_s == pytest.approx(20.5)
+
+
 def test_nothing_is_late_without_a_backlog():
     for cost in (cost_of(0.02, 0.5), cost_of(0.02), OperatorCost()):
         assert drain(cost, Backlog(waiting=0.0, arrived_s=0.0, rate=50.0), [(0.0, 4)], 4.0, 30.0).late_s == 0

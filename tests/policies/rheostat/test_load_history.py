@@ -272,3 +272,15 @@ def test_a_forecast_is_in_records_that_cost_what_they_do_now():
     assert history.forecast(10.0) == pytest.approx(1200.0)
     history.costs_now(0.02)
     assert history.forecast(10.0) == pytest.approx(120.0)
+
+
+@pytest.mark.parametrize(("risen", "at_460_s"), [(1.0, 2.0), (3.0, 1.0)])
+def test_an_unseen_rise_is_supposed_until_the_level_has_risen_by_as_much(risen, at_460_s):
+    """Of a load that trebles after 200 s no rise to twice the new level is supposed, once most was at that level."""
+    history = LoadHistory()
+    for turn in range(1, 231):
+        history.add(2.0 * turn, 2.0, 100.0 * (risen if turn > 100 else 1.0))
+    replay = history.replays(40.0)[0]
+    assert replay.supposed > 0
+    entered = replay.arrived[2] - replay.arrived[1]
+    assert entered == pytest.approx(at_460_s * 100.0 * risen * 40.0, rel=0.01)

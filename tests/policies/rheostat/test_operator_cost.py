@@ -200,3 +200,15 @@ def test_the_first_task_of_a_new_executor_is_no_straggler(warm):
 def test_tasks_that_starts_of_other_pools_slow_down_are_no_stragglers(warm):
     warm.update(20.0, state(10, 200, 2.0), executors(1), 1, is_disturbed=True)
     assert straggling_s(warm) == 0.0
+
+
+@pytest.mark.parametrize(("planned", "cost_s"), [(8, 0.5), (2, 0.75)])
+def test_batches_with_more_tasks_for_executors_that_start_do_not_count_in_what_batches_cost(planned, cost_s):
+    cost, fixed_s, tasks = OperatorCost(), 0.0, 0
+    for turn in range(21):
+        is_spread = turn > 10
+        fixed_s, tasks = fixed_s + (1.0 if is_spread else 0.5), tasks + (8 if is_spread else 2)
+        batch = Batch(turn, fixed_s + turn, fixed_s, tasks)
+        state = OperatorState("any", completed=100 * turn, busy_s=2.0 * turn, batch=batch)
+        cost.update(2.0 * turn, state, (), 2, planned=planned if is_spread else 2)
+    assert cost.batch_cost_s(2) == pytest.approx(cost_s)

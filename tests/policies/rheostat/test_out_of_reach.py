@@ -68,6 +68,18 @@ def test_a_substream_that_one_executor_cannot_serve_is_named():
     assert any("one substream of 'work' is work for" in reason for reason in found)
 
 
+def test_a_substream_that_is_too_heavy_for_what_batches_cost_is_named():
+    found, sizes = reasons(
+        160,
+        key="word",
+        substreams=64,
+        batches={"fixed": "400ms", "per_task": "20ms"},
+        source={"keys": {"zipf": 1.0, "keys": 300}},
+    )
+    assert any("costs 1.68s beside its work, and one substream is work for 0.5" in reason for reason in found)
+    assert max(sizes) < 20
+
+
 def test_a_batch_cost_beyond_the_sla_is_named():
     found, sizes = reasons(50, latency="1s", batches={"fixed": "2s", "per_task": "10ms"})
     assert any("beside its work, which alone is a latency of" in reason for reason in found)

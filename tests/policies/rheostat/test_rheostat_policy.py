@@ -63,7 +63,7 @@ def test_a_step_is_answered_at_once_by_as_much_as_it_needs_and_taken_back_after_
 @pytest.mark.parametrize(("start", "kept_s"), [("6s", 30), ("57s", 60)])
 def test_executors_are_kept_for_as_long_as_one_takes_to_start(start, kept_s):
     load = {"shape": "step", "steps": [[0, 60], ["4m", 200], ["12m", 60]]}
-    _, turns = run(scenario(load, duration="14m", cluster={"start": start}))
+    _, turns = run(scenario(load, duration="14m", cluster={"start": start, "starts_at_once": "all"}))
     sizes = {turn.time_s: turn.plan.total for turn in turns if turn.time_s >= 720}
     left_s = next(time_s for time_s, size in sizes.items() if size < sizes[720.0]) - 720
     assert kept_s <= left_s <= kept_s + 10

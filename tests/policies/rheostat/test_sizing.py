@@ -207,6 +207,30 @@ def test_a_rise_finds_a_batch_under_way_that_may_be_anywhere_between_its_begin_a
         assert replayed_s == pytest.approx(np.quantile(phases_s, share), rel=0.02)
 
 
+@pytest.mark.parametrize("is_keyed", [False, True])
+def test_a_replayed_batch_goes_on_with_more_executors_when_these_come_unless_keys_decide(is_keyed):
+    """After the rise of a batch's length work takes 20 s on four executors; the others come 5 s later."""
+    cost, size, rate, start_s = cost_of(0.02, 1.0), 4, 100.0, 5.0
+    cost._owners = (0, 1, 2, 3) * 8 if is_keyed else ()
+    batch_s = cost.latency_s(rate, size) / 1.5
+    burst, arrived = 4000.0, np.array([0.0, rate * 100.0, rate * 100.0 + 4000.0, rate * 200.0 + 4000.0])
+    times_s = np.array([0.0, 100.0, 100.001, 200.0])
+    replay = LoadReplay(times_s, arrived, np.full(50, 100.0), rate)
+    later = max(size, (burst + rate * start_s) / start_s * 0.02 / 0.5)
+    latencies_s = []
+    for phase in (np.sqrt(5) - 1) / 2 * np.arange(1, 51) % 1:
+        begin_s, rows = (1 - phase) * batch_s, burst + rate * batch_s
+        before_s, after_s = (float(cost.batch_with_s(np.array(rows), np.array(k), size)) for k in (size, later))
+        if is_keyed:
+            took_s = before_s if begin_s < start_s else after_s
+        else:
+            alone_s = min(max(start_s - begin_s, 0.0), before_s)
+            took_s = alone_s + (1 - alone_s / before_s) * after_s
+        latencies_s.append(took_s + batch_s / 2)
+    found_s = replay._in_batches(cost, 1.0, rate, size, start_s, batch_s)
+    assert found_s == pytest.approx(latencies_s, rel=0.02)
+
+
 @pytest.mark.parametrize("fixed_s", [0.5, None])
 def test_what_too_few_executors_take_is_without_bound_also_after_moments_without_a_record(fixed_s):
     silent = LoadReplay(np.array([0.0, 100.0]), np.array([0.0, 0.0]), np.array([10.0, 20.0]), 90.0)
@@ -219,6 +243,18 @@ def test_a_rise_that_came_once_is_not_expected_again_after_a_while():
     assert sizing.for_rises([once], 0.95, {"work": 3}, 4.0) == {"work": 3}
     soon = LoadReplay(twice.times_s[:100], twice.arrived[:100], np.arange(0.0, 60.0, 2.0), twice.rate)
     assert sizing.for_rises([soon], 0.95, {"work": 3}, 4.0)["work"] > 3
+
+
+def test_a_rise_that_is_not_expected_again_leaves_other_moments_the_weight_that_they_had():
+    """A rise that is only supposed to come has its share of all moments, also of those around the one that came."""
+    cost, often = cost_of(0.02, 0.5), replay_of(4.0)
+    moments_s = np.concatenate([[55.0], np.arange(0.0, 60.0, 2.0), np.arange(202.0, 218.0, 2.0)])
+    replay = LoadReplay(often.times_s[:180], often.arrived[:180], moments_s, often.rate, 1, is_expected_once=False)
+    seen_s = replay._in_batches(cost, 1.0, 90.0, 3, 12.0, 30.0)
+    expected_s = replay._expected(seen_s, 42.0, cost.latency_s(90.0, 3))
+    assert len(expected_s) == len(moments_s)
+    assert expected_s[0] == seen_s[0] > 4.0
+    assert max(expected_s[1:]) < 3.0 < max(seen_s[1:])
 
 
 def test_a_rise_of_what_records_cost_is_not_expected_before_it_came_twice():
@@ -296,6 +332,24 @@ def test_no_other_number_of_executors_drains_a_backlog_at_a_lower_price(fixed_s)
         for size, each in drains.items()
     }
     assert sizing.for_backlog("work", snapshot, 3) == min(prices, key=prices.get) > 3
+
+
+@pytest.mark.parametrize(("start_s", "is_worth_it"), [(2.0, True), (100.0, False)])
+def test_executors_that_come_after_the_last_late_record_has_left_are_not_asked_for(start_s, is_worth_it):
+    sizing = replace(sizing_of({"work": cost_of(0.02, 0.5)}, {"work": 100.0}, sizes={"work": 4}), start_s=start_s)
+    snapshot = Snapshot(0.0, (OperatorState("work", queued=4000, oldest_s=10.0),))
+    assert 2.0 < sizing.drained("work", snapshot, 4).until_s < 100.0
+    size = sizing.for_backlog("work", snapshot, 3)
+    assert size > 4 if is_worth_it else size == 4
+
+
+def test_what_the_sla_leaves_is_shared_by_pools_since_a_rise_comes_to_all():
+    costs = {name: cost_of(0.02, 0.3) for name in ("a", "b", "c")}
+    sizing, sizes = sizing_of(costs, dict.fromkeys(costs, 90.0), most=20), dict.fromkeys(costs, 4)
+    own_s = sizing.latency_s(sizes) / 3
+    assert sizing._allowed_s(sizes, 5.0) == dict.fromkeys(costs, pytest.approx(own_s + (5.0 - 3 * own_s) / 3))
+    risen = sizing.for_rises([replay_of(3.0)], 0.95, sizes, 5.0)
+    assert sum(sizing._replayed_s(name, [replay_of(3.0)], 0.95, size) for name, size in risen.items()) <= 5.0
 
 
 def test_work_that_is_done_already_needs_no_executor_and_a_small_backlog_none_either():

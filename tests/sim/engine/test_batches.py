@@ -210,6 +210,33 @@ def test_an_executor_that_comes_during_a_batch_takes_tasks_that_wait(comes_s, en
     assert sum(executor_row(it, number).busy_s for number in (0, 1)) == pytest.approx(99 * 0.02)
 
 
+@pytest.mark.parametrize(
+    ("planned", "tasks"),
+    [(2, 2), (3, 4), (4, 4), (5, 6), (9, 10)],
+    ids=["as many", "half more", "twice", "more", "many"],
+)
+def test_a_batch_has_tasks_for_executors_that_start(planned, tasks):
+    model = fixed(0.02, executors=2, queues="batches", batches=Batches(fixed=0, per_task=0, trigger="10s"))
+    it = plant(one_operator(), model, rate=50.0, scv=0, cluster=ClusterModel(start="100s"))
+    it.apply(Plan.initial(it.topology, planned))
+    it.cluster.advance(25.0)
+    assert it.observe().operators["op"].under_way.tasks == tasks
+
+
+def test_executors_that_come_take_the_tasks_that_a_batch_has_for_them():
+    """500 rows are 10 s of work, in five tasks; four others come after 3 s, when three tasks wait."""
+    batches = Batches(fixed=0, per_task=0, trigger="20s", limit="none")
+    model = fixed(0.02, queues="batches", batches=batches)
+    it = plant(one_operator(), model, rate=25.0, scv=0, cluster=ClusterModel(start="5s"), resolution_s=1.0)
+    it.cluster.advance(18.04)
+    it.apply(Plan.initial(it.topology, 5))
+    it.cluster.advance(20.05)
+    before_s = float(row(it).batch_duration_s)
+    it.cluster.advance(39.0)
+    assert len(it.cluster.registry.serving("op")) == 5
+    assert float(row(it).batch_duration_s) - before_s == pytest.approx(3.0 + 2.0, abs=0.2)
+
+
 def test_the_substreams_of_an_executor_that_comes_during_a_batch_follow_in_the_next_one():
     batches = Batches(fixed=0, per_task=0, trigger="10s")
     it = plant(keyed(2), fixed(0.1, queues="batches", batches=batches), rate=8.0, cluster=STARTS)

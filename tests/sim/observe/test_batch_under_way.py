@@ -1,7 +1,7 @@
 """The batch under way, as it is read at any moment, against a batch computed by hand."""
 
 import pytest
-from plants import fixed, keyed, one_operator, plant
+from plants import exponential, fixed, keyed, one_operator, plant
 
 from rheostat.load import Step
 from rheostat.sim.model import Batches
@@ -52,3 +52,11 @@ def test_an_executor_without_rows_has_no_task_at_work():
     assert working.worked_s == pytest.approx(0.5)
     assert working.running == 1
     assert working.finished + working.running <= working.tasks
+
+
+def test_with_a_task_for_each_executor_none_waits_however_unequal_they_are():
+    model = exponential(0.05, executors=5, queues="batches", batches=batches())
+    it = plant(one_operator(), model, rate=burst(), scv=0)
+    found = [each for each in readings(it, *(11.01 + 0.05 * step for step in range(60))) if each is not None]
+    assert len({each.finished for each in found}) == 5
+    assert all(each.finished + each.running == each.tasks == 5 for each in found)

@@ -98,13 +98,13 @@ def test_the_first_executor_serves_at_once_and_the_second_is_warmed_up():
         WaitForLocality(True),
         WarmUp(WORK, (b,), frozenset({"work"})),
         RequestTotals({0: 1, 1: 2}),
-        GroupRows("work", None, 1, ("work",)),
+        GroupRows("work", None, 2, ("work",)),
     ]
     assert cluster.step() == [
         RouteTasks("work", WORK, (a,)),
         WaitForLocality(True),
         RequestTotals({0: 1, 1: 2}),
-        GroupRows("work", None, 1, ("work",)),
+        GroupRows("work", None, 2, ("work",)),
     ]
     assert cluster.step(warmed_up=frozenset({"b"})) == [
         RouteTasks("work", WORK, (a, b)),
@@ -113,6 +113,16 @@ def test_the_first_executor_serves_at_once_and_the_second_is_warmed_up():
         GroupRows("work", None, 2, ("work",)),
     ]
     assert cluster.reached == {"work"}
+
+
+@pytest.mark.parametrize(("planned", "tasks"), [(2, 2), (3, 4), (4, 4), (7, 8)])
+def test_rows_are_spread_over_tasks_for_executors_that_start_as_far_as_there_is_room(planned, tasks):
+    cluster = settled(2)
+    cluster.decide(Scale(pool="work", executors=planned, reason="test"))
+    assert of_type(GroupRows, cluster.step()) == [GroupRows("work", None, tasks, ("work",))]
+    cluster.step(seconds=600.0, room=3)
+    assert "work" in cluster.book.short or planned == 2
+    assert of_type(GroupRows, cluster.step()) == [GroupRows("work", None, 2, ("work",))]
 
 
 def test_substreams_follow_the_plan_and_the_tasks_of_a_keyed_operator_are_its_own():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, IntegerType, LongType, MapType, StringType, StructField, StructType
 
 from rheostat.errors import ConfigError, PlantError, TopologyError
 from rheostat.spark.kafka.stream_topics import KafkaStreams, streams_of
@@ -149,7 +149,8 @@ def test_a_directory_is_for_one_kind_of_streams_and_one_topic(spark, open_stream
 
 
 def test_columns_that_records_cannot_hold_are_refused(tmp_path):
-    schema = StructType.fromDDL("n long, nested array<struct<m: map<int, string>>>")
+    maps = StructType([StructField("m", MapType(IntegerType(), StringType()))])
+    schema = StructType([StructField("n", LongType()), StructField("nested", ArrayType(maps))])
     with pytest.raises(TopologyError, match=r"column 'nested' of stream 'words' is a array<.*only maps with strings"):
         TopicStreams(KafkaStreams("p", "broker:1"), tmp_path).open(None, "words", schema, ())
 

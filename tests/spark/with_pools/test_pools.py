@@ -1,14 +1,17 @@
 """Pools on a real cluster, under a keyed count that runs all the time."""
 
+import threading
 from collections import defaultdict
 
 import msgspec
 import pytest
+from held_tasks import holding
 from pyspark.sql import functions as sf
 
 from rheostat.decision import Move, Scale, Transfer
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase
+from rheostat.spark.state.stage_placement import Preference, StageTarget
 from rheostat.topology import Operator, Source, Topology
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -50,6 +53,36 @@ def test_a_moved_substream_runs_on_its_new_executor_in_the_next_batch_and_stays_
     assert moved[0] == (first, second)[target]
     counting.run()
     assert counting.ran_on() == moved
+
+
+def test_an_executor_that_comes_takes_tasks_that_wait_in_a_stage_that_runs(counting, tmp_path, eventually):
+    members = {member.number: member.executor for member in counting.state.book.members()}
+    serving = [members[number] for number in counting.plan.pool("count").executors]
+    profile, release = counting.profile(), tmp_path / "release"
+    preference, other = (Preference(counting.spark, profile) for _ in range(2))
+
+    def held(name):
+        return len(list(tmp_path.glob(f"{name}*")))
+
+    def stage(name, preference):
+        preference.set(StageTarget(profile, serving[:1]))
+        work = holding(tmp_path / name, release)
+        return threading.Thread(
+            target=preference.place(counting.spark.range(4, numPartitions=4).mapInArrow(work, "id long")).collect
+        )
+
+    joined, kept = stage("joined", preference), stage("kept", other)
+    joined.start()
+    try:
+        eventually(lambda: held("joined") == 1 or None, "a task on the only executor that serves", 60)
+        kept.start()
+        preference.set(StageTarget(profile, serving))
+        eventually(lambda: held("joined") == 2 or None, "a task on the one that has come", 60)
+        assert held("kept") == 0, "what waits for the first executor still does"
+    finally:
+        release.touch()
+        joined.join()
+        kept.join()
 
 
 @pytest.mark.slow

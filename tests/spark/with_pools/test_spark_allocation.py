@@ -1,6 +1,7 @@
 import threading
 
 import pytest
+from held_tasks import holding
 
 from rheostat.errors import PlantError
 from rheostat.spark.act.actuators.allocation import AllocationClient
@@ -65,22 +66,6 @@ def test_a_batch_is_under_way_while_it_has_no_job(pair, tmp_path, eventually):
 def test_a_local_master_has_nothing_to_allocate():
     with pytest.raises(PlantError, match=r"master 'local\[2\]' has no executors to allocate"):
         AllocationClient(LocalSession())
-
-
-def holding(held, release):
-    """A task that says that it runs and waits to be let go, a minute at most."""
-
-    def work(batches):
-        import os
-        import time
-
-        open(f"{held}{os.getpid()}", "w").close()
-        end = time.monotonic() + 60
-        while not os.path.exists(release) and time.monotonic() < end:
-            time.sleep(0.05)
-        return batches
-
-    return work
 
 
 class LocalSession:

@@ -263,13 +263,14 @@ class LoadHistory:
         return tuple(replays)
 
     def _replay_of_rates(self, rate: float, horizon_s: float) -> LoadReplay:
-        """With a rise that may come, though it did not yet, as long as little was seen of the load."""
+        """With a rise that may come, though none did yet, as long as little was seen of the load."""
         counted_s, records, _ = np.array(self._counted).T
         rates = [each.rate for each in self._past]
         alike_s = self._moments_like_now(rates, horizon_s, or_lowest=True)
         passed_s = self._past[-1].time_s - self._past[0].time_s
         supposed = round(_UNSEEN_S / passed_s * len(alike_s)) if len(alike_s) else 1
-        before, after = rate * horizon_s, max(_UNSEEN_RISE * min(rate, float(np.median(rates))), rate) * horizon_s
+        highest = 0.0 if self._has_risen else _UNSEEN_RISE * min(rate, float(np.median(rates)))
+        before, after = rate * horizon_s, max(highest, rate) * horizon_s
         rise_s = counted_s[0] - horizon_s
         return LoadReplay(
             np.concatenate([[rise_s - horizon_s, rise_s], counted_s]),
@@ -278,6 +279,13 @@ class LoadHistory:
             rate,
             supposed,
         )
+
+    @property
+    def _has_risen(self) -> bool:
+        """Whether the level of the load has risen by as much as it may, though nothing like that was seen."""
+        first_s = self._past[0].time_s + _LEVEL_OVER_S
+        levels = [each.level for each in self._past if each.time_s >= first_s]
+        return bool(levels) and levels[-1] >= _UNSEEN_RISE * min(levels)
 
     def _replay_of_work(self, rate: float, horizon_s: float) -> LoadReplay:
         """In records that cost what they do now. That records cost more may have been an incident, while a rise of the

@@ -43,6 +43,9 @@ _LARGEST_OF = np.array([_STEP * np.sum(np.heaviside(_AXIS, 0.5) - _BELOW**size) 
 _EQUAL_ROWS, _EQUAL_BATCHES = 0.01, 3
 """So many times in turn batches have as many records as the ones before, up to this share: their number is limited."""
 
+_SPREAD = 1.5
+"""Times as many tasks as usual a batch has whose rows are spread for executors that start."""
+
 _STRAGGLERS = 4
 """One in so many tasks of a batch may be those that it waits for."""
 
@@ -72,6 +75,8 @@ class OperatorCost:
         self._running = BatchCostSoFar()
         self._batch_rows = 0.0
         self._equal_batches = 0
+        self._last_batch: Batch | None = None
+        self._usual_tasks: dict[int, float] = {}
         self._active_since_s: dict[int, float] = {}
         self._cold_at: int | None = None
         self._disturbed_at: int | None = None
@@ -95,17 +100,19 @@ class OperatorCost:
         rate: float | None = None,
         *,
         is_disturbed: bool = False,
+        planned: int = 0,
     ) -> None:
-        """Learn from one more turn, in which `size` executors served and had the substreams as in `owners`, and
-        records arrived at `rate`. The first batch after a move loads state, so it shows no jump of the cost. While
-        it `is_disturbed` by executors of other pools that start, records may seem to cost more, which is not
-        believed."""
+        """Learn from one more turn, in which `size` executors served of those `planned`, and had the substreams as in
+        `owners`, and records arrived at `rate`. The first batch after a move loads state, so it shows no jump of the
+        cost. While it `is_disturbed` by executors of other pools that start, records may seem to cost more, which is
+        not believed."""
         self.batched, self.trigger_s = state.batch is not None, state.trigger_s
         is_moved = bool(self._owners) and owners != self._owners
         self._owners, self._serving, self._size = owners, _serving(substreams) or owners, size
         if is_disturbed and self.learned_s is not None:
             self._disturbed_at = state.completed
-        self._batches.update(state.batch, size, executors, counts=self._disturbed_at is None)
+        is_usual = self._disturbed_at is None and not self._is_spread(state.batch, size, is_growing=planned > size)
+        self._batches.update(state.batch, size, executors, counts=is_usual)
         self._fitted = self._batches.fitted() or BatchCost()
         self.shares.update(time_s, substreams)
         if self._has_cold(time_s, executors):
@@ -124,6 +131,17 @@ class OperatorCost:
         if self._disturbed_at is None and (self._moved_at is None or self._moved_at != state.completed):
             task_s, queued = _overhead_s(state.batch), state.queued
             self._running.update(time_s, state.under_way, rate, task_s, queued=queued, is_keyed=bool(owners))
+
+    def _is_spread(self, batch: Batch | None, size: int, *, is_growing: bool) -> bool:
+        """Whether the last batches had more tasks than usual, so that executors that start can join them: these cost
+        more than others will."""
+        last, self._last_batch = self._last_batch, batch
+        if batch is None or last is None or batch.count <= last.count or batch.tasks is None or last.tasks is None:
+            return False
+        tasks = (batch.tasks - last.tasks) / (batch.count - last.count)
+        if not is_growing:
+            self._usual_tasks[size] = tasks
+        return is_growing and tasks > _SPREAD * self._usual_tasks.get(size, math.inf)
 
     def _has_cold(self, time_s: float, executors: Sequence[ExecutorState]) -> bool:
         """Whether an executor serves that began to a moment ago: what its first records take says nothing about

@@ -8,6 +8,9 @@ from rheostat.policies.rheostat.operator_cost import FULL, LATENCY_IN_BATCHES
 from rheostat.policies.rheostat.sizing import Sizing
 from rheostat.snapshot import BatchUnderWay, OperatorState
 
+_HEAVIER = 1.5
+"""Times the mean load from which on a substream counts as heavier than others."""
+
 
 def why_out_of_reach(observation: Observation, sizing: Sizing, pool: PoolView, wanted: int) -> str | None:
     """In one sentence; None if more executors are all that it takes, and they can be had."""
@@ -66,10 +69,25 @@ def _why_batches_are_too_long(sizing: Sizing, pool: PoolView, name: OperatorName
             "a shorter trigger interval, or an SLA above that, would help"
         )
     if least_s <= sizing.sla_s:
-        return None
+        return _why_with_its_heaviest_substream(sizing, name, batch_cost_s)
     return (
         f"a batch of {name!r} costs {human(batch_cost_s)} beside its work, which alone is a latency of "
         f"{human(least_s)}: fewer tasks in a batch, or an SLA above that, would help"
+    )
+
+
+def _why_with_its_heaviest_substream(sizing: Sizing, name: OperatorName, batch_cost_s: float) -> str | None:
+    """An executor that has only one substream still works on it for so long, however many others there are."""
+    cost, rate = sizing.costs[name], sizing.rates[name]
+    heaviest = cost.heaviest_substream(rate)
+    is_heavier = heaviest > _HEAVIER * cost.work(rate) / max(1, len(cost.shares.loads))
+    least_s = LATENCY_IN_BATCHES * batch_cost_s / (1 - heaviest) if cost.batched else 0.0
+    if not is_heavier or least_s <= sizing.sla_s:
+        return None
+    return (
+        f"a batch of {name!r} costs {human(batch_cost_s)} beside its work, and one substream is work for "
+        f"{heaviest:.2f} executors and cannot be divided, which together are a latency of {human(least_s)}: fewer "
+        "substreams with finer keys, or an SLA above that, would help"
     )
 
 

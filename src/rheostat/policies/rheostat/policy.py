@@ -160,6 +160,7 @@ class Rheostat(Policy[RheostatOptions]):
                         substreams,
                         rates.get(name),
                         is_disturbed=self._starts.disturb(pool.name),
+                        planned=pool.size,
                     )
         self._load.costs_now(self._record_cost_s())
 

@@ -129,16 +129,21 @@ def _strangers(book: ExecutorBook, view: ClusterView, rules: ReconcileRules) -> 
 
 
 def _query_instructions(topology: Topology, plan: Plan, book: ExecutorBook, groups: Groups) -> Iterator[Instruction]:
-    """As many tasks as the serving executors have slots, except where substreams decide; and which queries to fuse.
+    """How the rows of each operator are spread, except where substreams decide; and which queries to fuse.
 
     Operators that are to share a query must share a pool first.
     """
-    slots = book.slots
+    slots, planned = book.slots, book.planned_slots
     for name, operator in topology.operators.items():
-        grouping, tasks = plan.grouping.get(name), slots[book.pool_of[name]]
-        if tasks and not (operator.keyed and grouping in (None, KEY)):
-            yield GroupRows(name, grouping, tasks, group_of(name, groups))
+        grouping, pool = plan.grouping.get(name), book.pool_of[name]
+        if slots[pool] and not (operator.keyed and grouping in (None, KEY)):
+            yield GroupRows(name, grouping, _tasks(slots[pool], planned[pool]), group_of(name, groups))
     pools = [{book.pool_of[name] for name in map(OperatorName, group) if name in book.pool_of} for group in plan.fused]
     in_one_pool = all(len(each) == 1 for each in pools)
     if in_one_pool and differing(groups, plan.fused):
         yield RearrangeQueries(plan.fused)
+
+
+def _tasks(slots: int, planned: int) -> int:
+    """One for each slot that serves; several if more are to serve, since these take them when they come."""
+    return slots * max(1, (2 * planned + slots) // (2 * slots))

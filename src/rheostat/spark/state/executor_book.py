@@ -231,10 +231,20 @@ class ExecutorBook:
     @property
     def slots(self) -> dict[PoolName, int]:
         """Task slots of the active executors, by pool."""
-        active = [member for member in self.members() if member.phase is ExecutorPhase.ACTIVE]
+        return self._slots_of(ExecutorPhase.ACTIVE)
+
+    @property
+    def planned_slots(self) -> dict[PoolName, int]:
+        """The same with those of executors that will serve, as far as the cluster has room for them."""
+        started = self._slots_of(ExecutorPhase.ACTIVE, ExecutorPhase.STARTING)
+        requested = self._slots_of(ExecutorPhase.REQUESTED)
+        return {name: slots + (0 if name in self.short else requested[name]) for name, slots in started.items()}
+
+    def _slots_of(self, *phases: ExecutorPhase) -> dict[PoolName, int]:
         slots = dict.fromkeys(self.pools, 0)
-        for member in active:
-            slots[member.pool] += 1 if member.executor is None else member.executor.slots
+        for member in self.members():
+            if member.phase in phases and member.number >= 0:
+                slots[member.pool] += 1 if member.executor is None else member.executor.slots
         return slots
 
     @property

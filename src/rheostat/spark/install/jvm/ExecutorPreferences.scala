@@ -1,11 +1,14 @@
 package org.apache.spark.sql.rheostat
 
+import java.util.concurrent.atomic.AtomicLong
+
 import scala.jdk.CollectionConverters._
 
 import org.apache.commons.lang3.ClassUtils
 import org.apache.spark.{NarrowDependency, Partition}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.resource.ResourceProfile
+import org.apache.spark.scheduler.rheostat.WaitingTasks
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.{SparkPlan, SQLExecutionRDD}
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
@@ -13,25 +16,44 @@ import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.internal.SQLConf
 
 /** The executors that serve an operator at one moment, as Spark writes task locations (`executor_HOST_ID`):
-  * those that any task may go to, and the one that has each substream. With nobody open, tasks go round the latter. */
+  * those that any task may go to, and the one that has each substream. With nobody open, tasks go round the latter.
+  * Tasks that may go to any have `marker` as well, an executor that there is not. */
 private[rheostat] class PreferredExecutors(
-    val profile: ResourceProfile, open: IndexedSeq[String], bySubstream: IndexedSeq[String]) {
+    val profile: ResourceProfile,
+    val open: IndexedSeq[String],
+    bySubstream: IndexedSeq[String],
+    marker: String) {
+  private val any = if (open.isEmpty) open else open :+ s"executor_none_$marker"
+
   def of(task: Int, tasks: Int, stage: StageKind): Seq[String] = {
     val keyed = stage.stateful || (stage.shuffled && tasks == bySubstream.length)
     if (bySubstream.nonEmpty && (keyed || open.isEmpty)) Seq(bySubstream(task % bySubstream.length))
     else if (stage.stateful && open.nonEmpty) Seq(open(task % open.length))
-    else open
+    else any
   }
 }
 
-/** What the driver may change while queries run: the next stage that is submitted obeys. */
+private object ExecutorPreferences {
+  private val made = new AtomicLong
+}
+
+/** What the driver may change while queries run: the next stage that is submitted obeys. Of one that runs, executors
+  * that have become open may take the tasks that wait. */
 class ExecutorPreferences(profile: ResourceProfile) extends Serializable {
-  @transient @volatile private var preferred = new PreferredExecutors(profile, Vector.empty, Vector.empty)
+  private val marker = s"rheostat-${ExecutorPreferences.made.incrementAndGet()}"
+  @transient @volatile private var preferred =
+    new PreferredExecutors(profile, Vector.empty, Vector.empty, marker)
 
   private[rheostat] def now: PreferredExecutors = preferred
 
-  def prefer(profile: ResourceProfile, open: java.util.List[String], bySubstream: java.util.List[String]): Unit =
-    preferred = new PreferredExecutors(profile, open.asScala.toVector, bySubstream.asScala.toVector)
+  def prefer(profile: ResourceProfile, open: java.util.List[String], bySubstream: java.util.List[String]): Unit = {
+    val before = preferred
+    preferred = new PreferredExecutors(profile, open.asScala.toVector, bySubstream.asScala.toVector, marker)
+    if (before.profile eq profile) {
+      val come = preferred.open.filterNot(before.open.contains(_))
+      if (come.nonEmpty) WaitingTasks.offer(marker, come)
+    }
+  }
 
   override def toString: String = s"profile ${preferred.profile.id}"
 }
