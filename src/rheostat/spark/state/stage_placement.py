@@ -4,8 +4,9 @@ Queries are built with `place`; the reconciler changes the answer with `route` w
 
 - `PreferredExecutors`, with the JVM helpers: a stage asks, each time it is submitted, for the executors that are
   preferred at that moment. A task with state goes to the executor that has its substream, any other task to one that is
-  free. An executor that is not preferred gets no work: a standby, or one that drains. Needs a
-  `spark.locality.wait.process` longer than a batch: after that Spark gives a waiting task to any executor.
+  free, also to one that is preferred only since the stage runs. An executor that is not preferred gets no work: a
+  standby, or one that drains. Needs a `spark.locality.wait.process` longer than a batch: after that Spark gives a
+  waiting task to any executor.
 - `ProfilesOnly`, on plain Spark: a stage runs on any executor of the pool's resource profile.
 - `Unplaced`, where there are no pools.
 """
@@ -51,7 +52,8 @@ class StagePlacement(Protocol):
         ...
 
     def route(self, operator: str, target: StageTarget) -> None:
-        """From the next stage on, run the operator's stages on `target`."""
+        """From the next stage on, run the operator's stages on `target`; executors that come may also join a stage that
+        runs."""
         ...
 
 
@@ -122,7 +124,8 @@ class Preference:
         return DataFrame(self._pin.pin(classic._jdf, self._preference), df.sparkSession)
 
     def set(self, target: StageTarget) -> None:
-        """From the next stage on, tasks go to `target`."""
+        """From the next stage on, tasks go to `target`, and those that may go to any executor and wait for one also to
+        executors that have come."""
         java_profile: Any = target.profile._java_resource_profile
         self._preference.prefer(java_profile, self._locations(target.serving), self._locations(target.by_substream))
 
