@@ -1,5 +1,6 @@
 """The `rheostat` policy on simulated loads: it holds the SLA, returns what it took, and leaves an even load alone."""
 
+import math
 from pathlib import Path
 
 import msgspec
@@ -8,6 +9,7 @@ import pytest
 from rheostat.decision import Regroup
 from rheostat.experiments.scenario import ScenarioFile, make_scenario
 from rheostat.experiments.simulate import simulate
+from rheostat.policies.rheostat.policy import Rheostat
 
 
 def scenario(load, *, duration="10m", operator=None, others=(), cluster=None, total=20, latency="5s", **source):
@@ -179,3 +181,29 @@ def test_pools_do_not_exchange_executors_for_a_little():
     result, turns = run(scenario(100, total=7, others=[{"name": "store", "inputs": ["work"]}], latency="3s"))
     assert result.success_rate < 0.5
     assert len(acts(turns)) <= 4
+
+
+class Latencies:
+    """In place of a cost: what uneven and even substreams bring at the present rate of 100, and at any higher one."""
+
+    def __init__(self, present, higher):
+        self.present, self.higher = present, higher
+
+    def latency_s(self, rate, size, *, as_it_is=False):
+        uneven_s, even_s = self.present if rate == 100.0 else self.higher
+        return uneven_s if as_it_is else even_s
+
+
+@pytest.mark.parametrize(
+    ("present", "higher", "rate"),
+    [
+        pytest.param((6.0, 3.0), (math.inf, 9.0), 100.0, id="late-now"),
+        pytest.param((math.inf, math.inf), (math.inf, math.inf), 100.0, id="overloaded-now"),
+        pytest.param((2.0, 1.8), (8.0, 3.0), 150.0, id="late-after-a-rise"),
+        pytest.param((2.0, 1.8), (8.0, 7.0), None, id="hardly-better-after-a-rise"),
+        pytest.param((2.0, 1.8), (math.inf, math.inf), None, id="overloaded-after-a-rise-anyway"),
+        pytest.param((2.0, 1.0), (4.0, 1.5), None, id="never-late"),
+    ],
+)
+def test_substreams_are_spread_for_the_present_rate_or_for_half_as_much_more(present, higher, rate):
+    assert Rheostat._rate_to_move_for(Latencies(present, higher), 100.0, 4, 4.25) == rate

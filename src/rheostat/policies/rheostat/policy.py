@@ -60,6 +60,9 @@ _EXCHANGED = 0.8
 _UNEVEN = 0.7
 """Moves are worth their pause if they bring the latency below this share of what it would be."""
 
+_MOVED_BEFORE = 1.5
+"""Times the present rate for which substreams are spread as well: once the load has risen, moves come too late."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Need:
@@ -335,14 +338,13 @@ class Rheostat(Policy[RheostatOptions]):
     def _move(self, observation: Observation, sizing: Sizing, pool: PoolView, size: int) -> Decision | None:
         """Even out a keyed operator whose busiest executor has too much."""
         for name in () if pool.settling or size != pool.size else pool.measured:
-            owners, cost, rate = observation.plan.assignment.get(name), self._costs[name], sizing.rates[name]
-            if not owners:
+            owners, cost = observation.plan.assignment.get(name), self._costs[name]
+            if not owners or not cost.shares.is_uneven(owners, pool.size):
+                continue
+            rate = self._rate_to_move_for(cost, sizing.rates[name], pool.size, _AIM * self._sla_s / len(sizing.pools))
+            if rate is None:
                 continue
             now_s, even_s = cost.latency_s(rate, pool.size, as_it_is=True), cost.latency_s(rate, pool.size)
-            if now_s <= _AIM * self._sla_s / len(observation.pools) or even_s > _UNEVEN * now_s:
-                continue
-            if not cost.shares.is_uneven(owners, pool.size):
-                continue
             if transfers := cost.shares.transfers(owners, pool.plan.executors):
                 share = cost.shares.stretch(owners, pool.size)
                 moved = sum(len(transfer.substreams) for transfer in transfers)
@@ -350,9 +352,18 @@ class Rheostat(Policy[RheostatOptions]):
                     operator=name,
                     transfers=transfers,
                     predicted=Effect(even_s, None, pool.size),
-                    reason=f"the busiest executor has {share:.2f} times the mean load, expected latency {_human(now_s)}"
-                    f": move {moved} substreams, expected latency {_human(even_s)}",
+                    reason=f"the busiest executor has {share:.2f} times the mean load, expected latency at {rate:,.3g} "
+                    f"records/s {_human(now_s)}: move {moved} substreams, expected latency {_human(even_s)}",
                 )
+        return None
+
+    @staticmethod
+    def _rate_to_move_for(cost: OperatorCost, rate: float, size: int, limit_s: float) -> float | None:
+        """The present rate, or the one that may soon come, if even substreams help at it; None if they help at none."""
+        for each in (rate, _MOVED_BEFORE * rate):
+            now_s, even_s = cost.latency_s(each, size, as_it_is=True), cost.latency_s(each, size)
+            if now_s > limit_s and even_s <= _UNEVEN * now_s and (each == rate or math.isfinite(even_s)):
+                return each
         return None
 
     def _scale(
