@@ -93,7 +93,7 @@ class SimPlant:
             self._scale_in(pool)
         for operator, pool in plan.pool_of.items():
             self._regroup(operator)
-            self.cluster.row(operator).planned = len(plan.pools[pool].executors)
+            self.cluster.row(operator).planned = self._will_serve(pool)
         return tuple(obstacles)
 
     def reached(self, plan: Plan) -> frozenset[PoolName]:
@@ -101,6 +101,10 @@ class SimPlant:
         if self.cluster.pauses.topology_paused_for_s > 0 or self._has_other_pools(plan):
             return frozenset()
         return plan.pools_within([operator for operator in self.topology.operators if self._is_real(operator, plan)])
+
+    def _will_serve(self, pool: PoolName) -> int:
+        """The executors that serve and will go on to, and those that start to."""
+        return sum(member.phase is not ExecutorPhase.LEAVING for member in self.cluster.registry.serving(pool))
 
     def _lacks_executors(self, pool: PoolName) -> bool:
         """Whether the plan has an executor that was not even requested, while no other leaves or starts."""

@@ -7,7 +7,7 @@ from plants import executor_row, exponential, fixed, keyed, one_operator, plant,
 
 from rheostat.load import Step
 from rheostat.plan import Plan, PoolPlan
-from rheostat.sim.model import Batches, ClusterModel, OperatorModel, Service
+from rheostat.sim.model import Batches, ClusterModel, NodeModel, OperatorModel, Service
 from rheostat.spark.streams.batch_limit import BatchLimit
 from rheostat.spark.streams.stream import Arrival
 from rheostat.topology import Operator, Source, Topology
@@ -221,6 +221,14 @@ def test_a_batch_has_tasks_for_executors_that_start(planned, tasks):
     it.apply(Plan.initial(it.topology, planned))
     it.cluster.advance(25.0)
     assert it.observe().operators["op"].under_way.tasks == tasks
+
+
+def test_a_batch_has_no_tasks_for_executors_that_there_is_no_room_for():
+    model = fixed(0.02, executors=2, queues="batches", batches=Batches(fixed=0, per_task=0, trigger="10s"))
+    it = plant(one_operator(), model, rate=50.0, scv=0, cluster=ClusterModel(nodes=[NodeModel(name="only", slots=2)]))
+    it.apply(Plan.initial(it.topology, 9))
+    it.cluster.advance(25.0)
+    assert it.observe().operators["op"].under_way.tasks == 2
 
 
 def test_executors_that_come_take_the_tasks_that_a_batch_has_for_them():

@@ -279,15 +279,8 @@ class Sizing:
             served = [(since_s, max(1.0, share * number)) for since_s, number in executors]
             steady_s = cost.latency_s(rate, max(view.size, 1))
             limit_s = max(allowed_s, _NOT_LATE * steady_s) if math.isfinite(steady_s) else allowed_s
-            drains.append(
-                drain(
-                    cost,
-                    Backlog.of(cost, state, rate),
-                    served,
-                    limit_s / self.correction,
-                    self.window_s,
-                )
-            )
+            backlog = Backlog.of(cost, state, rate)
+            drains.append(drain(cost, backlog, served, limit_s / self.correction, self.window_s))
         return max(drains, key=lambda drained: drained.late_s)
 
     def _executors(self, view: PoolView, size: int) -> list[tuple[float, int]]:
