@@ -17,13 +17,14 @@ import org.apache.spark.sql.internal.SQLConf
 
 /** The executors that serve an operator at one moment, as Spark writes task locations (`executor_HOST_ID`):
   * those that any task may go to, and the one that has each substream. With nobody open, tasks go round the latter.
-  * Tasks that may go to any have `marker` as well, an executor that there is not. */
+  * Tasks that may go to any have `marker` as well, an executor that there is not, on a host that Spark knows: where
+  * hosts have racks it looks them up. */
 private[rheostat] class PreferredExecutors(
     val profile: ResourceProfile,
     val open: IndexedSeq[String],
     bySubstream: IndexedSeq[String],
     marker: String) {
-  private val any = if (open.isEmpty) open else open :+ s"executor_none_$marker"
+  private val any = open ++ open.headOption.map(first => first.substring(0, first.lastIndexOf('_') + 1) + marker)
 
   def of(task: Int, tasks: Int, stage: StageKind): Seq[String] = {
     val keyed = stage.stateful || (stage.shuffled && tasks == bySubstream.length)
