@@ -125,6 +125,13 @@ def test_rows_are_spread_over_tasks_for_executors_that_start_as_far_as_there_is_
     assert of_type(GroupRows, cluster.step()) == [GroupRows("work", None, 2, ("work",))]
 
 
+def test_a_grouping_that_makes_several_tasks_itself_gets_one_for_each_slot_while_executors_start():
+    cluster = settled(2)
+    cluster.decide(Regroup(operator="work", grouping="load-aware", reason="test"))
+    cluster.decide(Scale(pool="work", executors=4, reason="test"))
+    assert of_type(GroupRows, cluster.step()) == [GroupRows("work", "load-aware", 2, ("work",))]
+
+
 def test_substreams_follow_the_plan_and_the_tasks_of_a_keyed_operator_are_its_own():
     cluster = Cluster(CHAIN, Plan.initial(CHAIN, {"split": 1, "count": 2}), {SPLIT: 1, COUNT: 2})
     a, (b, c) = executor("a"), executors("b", "c", profile=2)

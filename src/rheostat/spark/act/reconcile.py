@@ -7,7 +7,7 @@ from the book that this one returns.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rheostat.grouping.check import KEY
+from rheostat.grouping.check import KEY, ROUND_ROBIN
 from rheostat.names import OperatorName, PoolName
 from rheostat.plan import Plan
 from rheostat.snapshot import ExecutorPhase
@@ -137,7 +137,10 @@ def _query_instructions(topology: Topology, plan: Plan, book: ExecutorBook, grou
     for name, operator in topology.operators.items():
         grouping, pool = plan.grouping.get(name), book.pool_of[name]
         if slots[pool] and not (operator.keyed and grouping in (None, KEY)):
-            yield GroupRows(name, grouping, _tasks(slots[pool], planned[pool]), group_of(name, groups))
+            # Other groupings make several tasks for each slot themselves, or assign rows to executors.
+            is_even = grouping in (None, ROUND_ROBIN)
+            tasks = _tasks(slots[pool], planned[pool]) if is_even else slots[pool]
+            yield GroupRows(name, grouping, tasks, group_of(name, groups))
     pools = [{book.pool_of[name] for name in map(OperatorName, group) if name in book.pool_of} for group in plan.fused]
     in_one_pool = all(len(each) == 1 for each in pools)
     if in_one_pool and differing(groups, plan.fused):
